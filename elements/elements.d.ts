@@ -1,0 +1,104 @@
+import type { Sandbox } from "#package";
+
+/** How a session is: `lost` while its sandbox does not answer and is looked for, `ended` when it is over. */
+export type SandboxSessionState = "idle" | "starting" | "ready" | "lost" | "ended";
+
+/**
+ * How a cell is: `waiting` for the sandbox; `failed` when its code did; `stopped` by the reader; `error` when it could not be run to
+ * its end.
+ */
+export type SandboxCodeState = "idle" | "waiting" | "running" | "ok" | "failed" | "stopped" | "error";
+
+/** How a terminal is: `lost` while it looks for its connection, `ended` when its shell is over. */
+export type SandboxTerminalState = "idle" | "connecting" | "ready" | "lost" | "ended";
+
+/** What the elements share. Elements belong to the nearest `<sandbox-session>` around them, or the one that `session` names. */
+export declare class SandboxElement extends HTMLElement {}
+
+/**
+ * `<sandbox-session endpoint="/sandbox">`: gives the elements inside of it one sandbox, which starts when it is first needed.
+ *
+ * Attributes: `endpoint`; `credentials` of the requests to it (`"same-origin"`, `"include"`, `"omit"`; default `"same-origin"`);
+ * `on-disconnect`, what happens to the sandbox when the element or the page goes: `"kill"` (default) or `"leave"` (default for a
+ * `sandbox` that the page set); `status="none"` hides the bar; `theme` (`"light"`, `"dark"`, `"auto"`; default: the page's).
+ *
+ * The endpoint answers `POST {}` with an attach token (`sandbox.toToken()`) of a new sandbox, `POST { sandboxId }` with the next token
+ * of that one, 404 or 410 when it has ended, and ends it at `DELETE { sandboxId }`.
+ */
+export declare class SandboxSession extends SandboxElement {
+    /** The address of the page's back end, relative to the page. */
+    endpoint: string;
+    /** The sandbox, while there is one. Set it, or a function that makes one, in place of `endpoint`. */
+    get sandbox(): Sandbox | undefined;
+    set sandbox(sandbox: Sandbox | (() => Promise<Sandbox>) | undefined);
+    readonly state: SandboxSessionState;
+    /** Why there is no sandbox; undefined when nothing is wrong. */
+    readonly error: unknown;
+    /**
+     * The sandbox, started if there was none yet.
+     *
+     * Rejects with what the endpoint refused it for, or with an error of code `sandbox_gone` when it has ended: it is not replaced
+     * unasked.
+     */
+    ensure(): Promise<Sandbox>;
+    /** A new sandbox in place of the one there was, which is ended. Rejects as `ensure`. */
+    restart(): Promise<Sandbox>;
+    /** Ends the sandbox. */
+    end(): Promise<void>;
+}
+
+/**
+ * `<sandbox-code language="python">`: a cell whose text is code. Put the text into a `<pre>`, so that it can be read without
+ * JavaScript.
+ *
+ * Attributes: `language` (default `"python"`); `context`, the name of variables shared with the cells of that name, or `"own"`;
+ * `readonly`; `timeout` of a run in milliseconds (default 60 000; 0: none); `label`; `session`; `theme`.
+ */
+export declare class SandboxCode extends SandboxElement {
+    /** The code as it would be run. */
+    code: string;
+    language: string;
+    readonly state: SandboxCodeState;
+    /** Runs the code. Resolves to the state that it ended with and never rejects; resolves at once when it runs already. */
+    run(): Promise<SandboxCodeState>;
+    /** Interrupts the code. Variables are kept. */
+    stop(): void;
+    /** Takes the output away. */
+    clear(): void;
+}
+
+/** `<sandbox-terminal>`: a shell of the session's sandbox. Attributes: `cwd`, `user`, `autostart`, `label`, `session`. */
+export declare class SandboxTerminal extends SandboxElement {
+    readonly state: SandboxTerminalState;
+    /** Opens a shell. Never rejects: what goes wrong is shown. */
+    open(): Promise<void>;
+    /** Ends the shell. */
+    close(): Promise<void>;
+}
+
+/** `<sandbox-files path="/home/user">`: the files of the session's sandbox. Attributes: `path`, `hidden-files`, `label`, `session`. */
+export declare class SandboxFiles extends SandboxElement {
+    /** The directory that is the root of the tree. */
+    path: string;
+    /** Reads the tree anew. Never rejects: what goes wrong is shown. */
+    refresh(): Promise<void>;
+    /** Uploads files into a directory; default `path`. Never rejects: what goes wrong is shown. */
+    upload(files: Iterable<File>, directory?: string): Promise<void>;
+}
+
+declare global {
+    interface HTMLElementTagNameMap {
+        "sandbox-session": SandboxSession;
+        "sandbox-code": SandboxCode;
+        "sandbox-terminal": SandboxTerminal;
+        "sandbox-files": SandboxFiles;
+    }
+    interface HTMLElementEventMap {
+        /** The state of a session has changed. Bubbles. */
+        sandboxstatechange: CustomEvent<{ state: SandboxSessionState }>;
+        /** A cell has begun to run. Bubbles. */
+        sandboxrunstart: CustomEvent<Record<string, never>>;
+        /** A cell has ended. Bubbles. */
+        sandboxrunend: CustomEvent<{ state: SandboxCodeState }>;
+    }
+}

@@ -1,0 +1,2 @@
+// The one function of fflate that the package ships.
+export { inflateSync } from "fflate";

@@ -1,0 +1,79 @@
+// A static web server on a loopback port, for the demo site and the browser tests. `web.rs` starts it: a line of JSON on
+// standard input says what to serve, a line on standard output says where, and the end of standard input ends it.
+
+import { createReadStream, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join } from "node:path";
+import { createInterface } from "node:readline";
+
+const TYPES = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".ts": "text/plain; charset=utf-8",
+  ".wasm": "application/wasm",
+  ".woff2": "font/woff2",
+};
+
+const input = createInterface({ input: process.stdin });
+input.once("line", (line) => serve(JSON.parse(line)));
+input.once("close", () => process.exit(0));
+
+/**
+ * `port` is a wish: another one is taken when it is in use. The longest prefix in `folders` that fits a path decides. `backend` is
+ * a module of a `fetch` handler, where it is served, and what it is made with.
+ */
+async function serve({ port, folders, documents, backend }) {
+  const handle = backend && (await import(backend.module)).createBackend(backend.options);
+  const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
+  const server = createServer((request, response) => {
+    const refuse = (status) => response.writeHead(status).end();
+    // Another site could point a name of its own at this machine and read what is served here, keys included.
+    if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "")) return refuse(403);
+    const [path] = request.url.split("?");
+    if (path === backend?.path) return pass(request, response, handle).catch(() => response.destroy());
+    if (request.method !== "GET" && request.method !== "HEAD") return refuse(405);
+    if (Object.hasOwn(documents, path)) {
+      response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
+      return response.end(JSON.stringify(documents[path]));
+    }
+    const file = find(path, prefixes, folders);
+    if (file === undefined) return refuse(404);
+    const type = TYPES[extname(file.path)] ?? "application/octet-stream";
+    response.writeHead(200, { "content-type": type, "content-length": file.size, "cache-control": "no-store" });
+    if (request.method === "HEAD") return response.end();
+    createReadStream(file.path)
+      .once("error", () => response.destroy())
+      .pipe(response);
+  });
+  server.once("error", () => server.listen(0, "127.0.0.1"));
+  server.once("listening", () => console.log(`http://127.0.0.1:${server.address().port}`));
+  server.listen(port, "127.0.0.1");
+}
+
+/** Hands a request of Node to a `fetch` handler, and its answer back. */
+async function pass(incoming, outgoing, handle) {
+  const chunks = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const { method, headers } = incoming;
+  const body = method === "GET" || method === "HEAD" ? undefined : Buffer.concat(chunks);
+  const response = await handle(new Request(`http://${headers.host}${incoming.url}`, { method, headers, body }));
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.end(Buffer.from(await response.arrayBuffer()));
+}
+
+/** The file behind a path, which must lie inside of the folder that is served. */
+function find(path, prefixes, folders) {
+  const prefix = prefixes.find((prefix) => path.startsWith(prefix));
+  if (prefix === undefined) return undefined;
+  const parts = (path.slice(prefix.length) || "index.html").split("/");
+  // No name of a file here needs escapes; with them, dots could hide.
+  if (parts.some((part) => !/^[\w@-][\w@.-]*$/.test(part))) return undefined;
+  const file = join(folders[prefix], ...parts);
+  const facts = statSync(file, { throwIfNoEntry: false });
+  return facts?.isFile() ? { path: file, size: facts.size } : undefined;
+}

@@ -1,0 +1,183 @@
+//! All tests of the workspace, one step after the other. A step that cannot run fails; none is skipped silently.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`report`] | counts tests in what the runners print, and sums them up |
+//! | [`clients`] | the standard clients of other languages and makers against the local sandbox server |
+//! | [`rust`] | format, lints, native tests, conformance checks, wasm tests in headless Chromium |
+//! | [`package`] | type tests, checks of the built files, their sizes, its hosts, the playground, the elements |
+//! | [`broker`] | the broker in the runtimes of back ends, and from a page |
+//! | [`places`] | end to end, in every runtime |
+
+mod broker;
+mod clients;
+mod package;
+mod places;
+mod report;
+mod rust;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+
+use self::places::Place;
+use self::report::Report;
+use crate::{bench, build, server, setup, soak};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Run only these steps (repeat it, or separate them with commas)
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Step>,
+    /// Run only the tests whose name contains this text, in the steps that have named tests
+    #[arg(long)]
+    filter: Option<String>,
+    /// Run the end-to-end suite in these places instead of Node and Chromium
+    #[arg(long, value_enum, value_delimiter = ',')]
+    runtime: Vec<Place>,
+    /// Run the package in every host of tests/packaging, also in those that take long to install; nothing else unless --only
+    /// names it
+    #[arg(long)]
+    packaging: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// cargo fmt --check
+    Format,
+    /// clippy for the host and for wasm; warnings are errors
+    Lint,
+    /// cargo test of all crates on this machine
+    Native,
+    /// The conformance checks against a fresh local server
+    Conformance,
+    /// The wasm tests of the SDK in headless Chromium
+    Wasm,
+    /// A strict TypeScript consumer of the built package
+    Types,
+    /// The built files: what they contain, and what importing them touches
+    Package,
+    /// How many bytes each entry costs, held against tests/size/budget.json
+    Size,
+    /// The packed package in bundlers, runtimes and pages, against a fresh local server
+    Packaging,
+    /// The end-to-end suite in every runtime, against a fresh local server
+    E2e,
+    /// The broker of `agent-sandbox-web/edge` in Node, workerd and a page, or in the places of --runtime
+    Broker,
+    /// The playground of the demo site in Chromium
+    Page,
+    /// The custom elements in Chromium
+    Elements,
+    /// Programs written for the standard JavaScript clients, with them and with this package, in Node and a page
+    Migration,
+    /// Every benchmark of the package, once and with little to do: whether it runs and nothing is lost, not how fast
+    Bench,
+    /// The local server under load for a few seconds: lost output, leaks
+    Soak,
+    /// The standard JavaScript and Python clients against the local server, with nothing but environment variables
+    Clients,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let wanted = |step: Step| match step {
+        Step::Packaging => options.packaging || options.only.contains(&step),
+        _ if options.only.is_empty() => !options.packaging,
+        _ => options.only.contains(&step),
+    };
+    let filter = options.filter.as_deref();
+    setup::everything()?;
+    if wanted(Step::Packaging) || options.runtime.iter().any(|place| place.is_extra()) {
+        setup::for_hosts()?;
+    } else if wanted(Step::Broker) {
+        setup::for_workerd()?;
+    }
+
+    let mut report = Report::default();
+    if wanted(Step::Format) {
+        rust::format(&mut report);
+    }
+    if wanted(Step::Lint) {
+        rust::lint(&mut report);
+    }
+    if wanted(Step::Native) {
+        rust::native(&mut report, filter);
+    }
+    if wanted(Step::Conformance) {
+        rust::conformance(&mut report, filter);
+    }
+    if wanted(Step::Wasm) {
+        rust::wasm(&mut report, filter);
+    }
+    let of_package = [
+        Step::Types,
+        Step::Package,
+        Step::Size,
+        Step::Bench,
+        Step::Packaging,
+        Step::E2e,
+        Step::Broker,
+        Step::Page,
+        Step::Elements,
+        Step::Migration,
+    ]
+    .map(wanted);
+    if of_package.contains(&true) && report.check("build of the package", build::package) {
+        let [types, files, size, bench, packaging, e2e, broker, page, elements, migration] = of_package;
+        if types {
+            package::types(&mut report);
+        }
+        if files {
+            package::files(&mut report, filter);
+        }
+        if size {
+            package::size(&mut report);
+        }
+        if bench && report.check("standard JavaScript clients", setup::clients::for_node) {
+            report.runner("benchmarks, briefly", &mut bench::smoke());
+        }
+        if packaging || e2e || broker || page || elements || migration {
+            package::with_server(&mut report, |report, surroundings| {
+                if packaging {
+                    package::hosts(report, surroundings, options.packaging, filter);
+                }
+                if e2e {
+                    places::run(report, surroundings, &options.runtime, filter);
+                }
+                if broker {
+                    broker::run(report, surroundings, &options.runtime, filter);
+                }
+                if page {
+                    package::demo_page(report, surroundings, filter);
+                }
+                if elements {
+                    package::elements(report, surroundings, filter);
+                }
+                if migration {
+                    package::migration(report, surroundings, filter);
+                }
+            });
+        }
+    }
+    if wanted(Step::Soak) {
+        under_load(&mut report);
+    }
+    if wanted(Step::Clients) {
+        clients::run(&mut report);
+    }
+    report.print();
+    if !report.is_success() {
+        bail!("some tests failed");
+    }
+    Ok(())
+}
+
+fn under_load(report: &mut Report) {
+    let mut program = None;
+    let built = report.check("build of the local sandbox server", || {
+        program = Some(server::build()?);
+        Ok(())
+    });
+    if let Some(program) = program.filter(|_| built) {
+        report.runner("local sandbox server under load", &mut soak::short(&program));
+    }
+}
