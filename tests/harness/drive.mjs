@@ -4,6 +4,9 @@ import { launch } from "./engines.mjs";
 import { describe, runCases } from "./run-cases.js";
 import { settings } from "./settings.mjs";
 
+/** How long looking at a page may take, in ms. */
+const LOOK = 5_000;
+
 /** Runs the cases, which are also given `more`, and ends the process with what came of them. */
 export async function drive(place, cases, more = {}) {
   const { apiUrl, apiKey, origin, filter } = settings();
@@ -14,7 +17,7 @@ export async function drive(place, cases, more = {}) {
   try {
     const faults = [];
     const ctx = { origin, apiUrl, apiKey, browser, ...more };
-    const wrapped = cases.map((one) => ({ ...one, run: () => inFreshPage(one, ctx, faults) }));
+    const wrapped = cases.map((one) => inFreshPage(one, ctx, faults));
     ({ failed } = await runCases(wrapped, ctx, { place, filter, print: console.log, faults }));
   } finally {
     await browser.close();
@@ -22,21 +25,31 @@ export async function drive(place, cases, more = {}) {
   process.exit(failed === 0 ? 0 : 1);
 }
 
-async function inFreshPage(one, ctx, faults) {
-  const context = await ctx.browser.newContext(one.context);
-  try {
-    // The case has a limit of its own.
-    context.setDefaultTimeout(0);
-    const page = await context.newPage();
-    page.on("pageerror", (error) => faults.push(`page error: ${describe(error)}`));
-    page.on("console", (message) => {
-      const isExpected = (one.networkErrors && isNetworkNotice(message)) || (one.policyNotices && isPolicyNotice(message));
-      if (message.type() === "error" && !isExpected) faults.push(`console: ${message.text()}`);
-    });
-    await one.run({ ...ctx, context, page });
-  } finally {
-    await context.close();
-  }
+/** The case with a page of its own, which is closed at the end whatever came of it. */
+function inFreshPage(one, ctx, faults) {
+  let context;
+  return {
+    ...one,
+    async run() {
+      context = await ctx.browser.newContext(one.context);
+      // The case has a limit of its own.
+      context.setDefaultTimeout(0);
+      const page = await context.newPage();
+      page.on("pageerror", (error) => faults.push(`page error: ${describe(error)}`));
+      page.on("console", (message) => {
+        const isExpected = (one.networkErrors && isNetworkNotice(message)) || (one.policyNotices && isPolicyNotice(message));
+        if (message.type() === "error" && !isExpected) faults.push(`console: ${message.text()}`);
+      });
+      await one.run({ ...ctx, context, page });
+    },
+    /** What each of its pages shows: where a case stands that waits in vain. */
+    async look() {
+      const pages = context?.pages() ?? [];
+      const shown = pages.map((page) => page.locator("body").ariaSnapshot({ timeout: LOOK }).catch((error) => `cannot be looked at: ${error.message}`));
+      return Promise.all(shown);
+    },
+    close: () => context?.close(),
+  };
 }
 
 /**

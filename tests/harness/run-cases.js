@@ -6,7 +6,8 @@ const CASE_TIMEOUT = 60_000;
 /**
  * Runs the cases one after the other and prints a line for each.
  *
- * @param {Array<{ name: string, run(ctx: object): Promise<void>, timeoutMs?: number }>} cases
+ * @param {Array<{ name: string, run(ctx: object): Promise<void>, timeoutMs?: number, look?(): Promise<string[]>, close?(): Promise<void> }>} cases
+ * `look` says where a case stands that failed, `close` ends what is left of it, also where it hangs.
  * @param {object} ctx What every case is given.
  * @param {{ place: string, filter?: string, print(line: string): void, faults: string[], differences?: object[] }} options
  * `faults` collects what went wrong outside of any promise (console errors, unhandled rejections): each belongs to the case
@@ -61,9 +62,10 @@ async function attempt(one, ctx, faults) {
   try {
     await Promise.race([one.run(ctx), hang]);
   } catch (error) {
-    return [describe(error), ...faults].join("\n");
+    return [describe(error), ...faults, ...((await one.look?.()) ?? [])].join("\n");
   } finally {
     clearTimeout(timer);
+    await one.close?.();
   }
   // An unhandled rejection is announced after the microtasks of the turn in which it came.
   await new Promise((resolve) => setTimeout(resolve, 0));
