@@ -11,6 +11,13 @@ export function unlessAborted(promise, signal) {
   });
 }
 
+/** The promise, or undefined when it takes longer than so many ms. */
+export async function within(ms, promise) {
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, ms)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /** A time in ms, as people say it. */
 export function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;

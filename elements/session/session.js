@@ -1,6 +1,7 @@
 // The one sandbox that a session's elements share: made when first needed, watched, replaced on request, ended.
 
 import { ElementError, mayBeGone, saysGone } from "../base/failure.js";
+import { within } from "../base/waiting.js";
 
 /** How long a question about the sandbox may take, in ms. */
 const PATIENCE = 5_000;
@@ -143,7 +144,7 @@ export class Session extends EventTarget {
     }
     // A page cannot read the answer of an address that serves no sandbox. Who made it knows.
     try {
-      await this.#source.ask?.(sandbox);
+      await within(PATIENCE, this.#source.ask?.(sandbox));
     } catch (error) {
       if (saysGone(error)) return error;
     }

@@ -4,7 +4,9 @@
 const CASE_TIMEOUT = 60_000;
 
 /**
- * Runs the cases one after the other and prints a line for each.
+ * Runs the cases one after the other and prints a line for each. One that fails is tried once more, because machines stall and
+ * browsers lose connections; one that passes only then is printed as flaky. With a filter, which is for looking closely, there
+ * is no second attempt.
  *
  * @param {Array<{ name: string, run(ctx: object): Promise<void>, timeoutMs?: number, look?(): Promise<string[]>, close?(): Promise<void> }>} cases
  * `look` says where a case stands that failed, `close` ends what is left of it, also where it hangs.
@@ -29,10 +31,17 @@ export async function runCases(cases, ctx, { place, filter, print, faults, diffe
   let failed = 0;
   for (const one of chosen) {
     const difference = differences.find((listed) => listed.case === one.name);
-    const problem = await attempt(difference ? { ...one, run: () => differs(one, ctx, difference) } : one, ctx, faults);
+    const tried = difference ? { ...one, run: () => differs(one, ctx, difference) } : one;
+    let problem = await attempt(tried, ctx, faults);
+    let verdict = "ok    ";
+    if (problem !== undefined && !filter) {
+      print(`again   ${place}  ${one.name}\n${indent(problem)}`);
+      problem = await attempt(tried, ctx, faults);
+      verdict = "flaky ";
+    }
     if (problem === undefined) passed += 1;
     else failed += 1;
-    print(problem === undefined ? `ok      ${place}  ${one.name}` : `FAILED  ${place}  ${one.name}\n${indent(problem)}`);
+    print(problem === undefined ? `${verdict}  ${place}  ${one.name}` : `FAILED  ${place}  ${one.name}\n${indent(problem)}`);
   }
   print(`${place}: ${passed} passed, ${failed} failed`);
   return { passed, failed };

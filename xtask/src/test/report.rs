@@ -18,6 +18,8 @@ pub(crate) struct Report {
 struct Line {
     name: String,
     counts: Counts,
+    /// Tests that passed at the second attempt only.
+    flaky: Vec<String>,
     error: Option<String>,
     took: Duration,
 }
@@ -28,36 +30,70 @@ struct Counts {
     failed: u64,
 }
 
+/// What a runner has told so far.
+#[derive(Default)]
+struct Told {
+    counts: Counts,
+    /// Names of tests of cargo that failed.
+    failing: Vec<String>,
+    flaky: Vec<String>,
+}
+
 impl Report {
     /// A step that is one check. Returns whether it went well.
     pub(crate) fn check(&mut self, name: &str, run: impl FnOnce() -> Result<()>) -> bool {
-        self.step(name, |counts| {
+        self.step(name, |told| {
             run()?;
-            counts.passed = 1;
+            told.counts.passed = 1;
             Ok(())
         })
     }
 
     /// A step that is a test runner. It must succeed, and must have run at least one test.
     pub(crate) fn runner(&mut self, name: &str, command: &mut Command) -> bool {
-        self.step(name, |counts| {
-            let status = shell::watch(command, |line| counts.add(line))?;
-            judge(&shell::line(command), status, *counts)
+        self.step(name, |told| {
+            let status = shell::watch(command, |line| told.add(line))?;
+            judge(&shell::line(command), status, told.counts)
+        })
+    }
+
+    /// The same for cargo. Tests that fail are tried once more, by `again` with their names, because machines stall; those that
+    /// pass only then are named in the summary.
+    pub(crate) fn cargo(
+        &mut self,
+        name: &str,
+        command: &mut Command,
+        again: impl FnOnce(&[String]) -> Command,
+    ) -> bool {
+        self.step(name, |told| {
+            let status = shell::watch(command, |line| told.add(line))?;
+            let Told { counts, failing, .. } = &told;
+            if status.success() || failing.len() as u64 != counts.failed {
+                return judge(&shell::line(command), status, *counts);
+            }
+            note(&format!("tried once more: {}", failing.join(", ")));
+            let mut second = Told::default();
+            let mut command = again(failing);
+            let status = shell::watch(&mut command, |line| second.add(line))?;
+            judge(&shell::line(&command), status, second.counts)?;
+            told.counts = Counts { passed: counts.passed + counts.failed, failed: 0 };
+            told.flaky = std::mem::take(&mut told.failing);
+            Ok(())
         })
     }
 
     /// The same for a runner that starts a browser and may lose it before the first test, which is nobody's failure: after a
     /// line with `started`, and without any test that has run, it is started again, twice at most.
     pub(crate) fn runner_in_browser(&mut self, name: &str, command: &mut Command, started: &str) -> bool {
-        self.step(name, |counts| {
+        self.step(name, |told| {
             for again in [true, true, false] {
                 let mut has_browser = false;
                 let status = shell::watch(command, |line| {
-                    counts.add(line);
+                    told.add(line);
                     has_browser |= line.contains(started);
                 })?;
-                if status.success() || !has_browser || *counts != Counts::default() || !again {
-                    return judge(&shell::line(command), status, *counts);
+                if status.success() || !has_browser || told.counts != Counts::default() || !again {
+                    return judge(&shell::line(command), status, told.counts);
                 }
                 note("the browser was lost before the first test; another one is started");
             }
@@ -85,11 +121,11 @@ impl Report {
             }
             drop(ended);
             for (name, line, output, took) in results {
-                self.step(&name, |counts| {
+                self.step(&name, |told| {
                     let (status, text) = output?;
                     print!("{text}");
-                    text.lines().for_each(|line| counts.add(line));
-                    judge(&line, status, *counts)
+                    text.lines().for_each(|line| told.add(line));
+                    judge(&line, status, told.counts)
                 });
                 // The step itself only looked at what had happened before.
                 self.lines.last_mut().expect("a step was added").took = took;
@@ -97,18 +133,19 @@ impl Report {
         });
     }
 
-    fn step(&mut self, name: &str, run: impl FnOnce(&mut Counts) -> Result<()>) -> bool {
+    fn step(&mut self, name: &str, run: impl FnOnce(&mut Told) -> Result<()>) -> bool {
         step(&format!("test: {name}"));
         let start = Instant::now();
-        let mut counts = Counts::default();
-        let error = run(&mut counts).err().map(|error| format!("{error:#}"));
+        let mut told = Told::default();
+        let error = run(&mut told).err().map(|error| format!("{error:#}"));
+        let Told { mut counts, flaky, .. } = told;
         if let Some(error) = &error {
             // A step that broke before it could count is one failure.
             counts.failed = counts.failed.max(1);
             println!("    FAILED: {error}");
         }
         let went_well = error.is_none();
-        self.lines.push(Line { name: name.to_owned(), counts, error, took: start.elapsed() });
+        self.lines.push(Line { name: name.to_owned(), counts, flaky, error, took: start.elapsed() });
         went_well
     }
 
@@ -120,7 +157,7 @@ impl Report {
     pub(crate) fn print(&self) {
         step("summary");
         let (mut passed, mut failed) = (0, 0);
-        for Line { name, counts, error, took } in &self.lines {
+        for Line { name, counts, error, took, .. } in &self.lines {
             let verdict = if error.is_none() { "ok" } else { "FAILED" };
             println!(
                 "    {verdict:6}  {name:40} {:5} passed {:4} failed {:>9}",
@@ -131,7 +168,10 @@ impl Report {
             passed += counts.passed;
             failed += counts.failed;
         }
-        for Line { name, error, .. } in &self.lines {
+        for Line { name, error, flaky, .. } in &self.lines {
+            for test in flaky {
+                println!("    flaky: {name}: {test} passed at the second attempt");
+            }
             if let Some(error) = error {
                 println!("    {name}: {error}");
             }
@@ -149,6 +189,17 @@ fn judge(line: &str, status: ExitStatus, counts: Counts) -> Result<()> {
         bail!("{line} ran no test");
     }
     Ok(())
+}
+
+impl Told {
+    fn add(&mut self, line: &str) {
+        self.counts.add(line);
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.failing.push(name.to_owned());
+        } else if let Some(rest) = line.strip_prefix("flaky   ") {
+            self.flaky.push(rest.split_once("  ").map_or(rest, |(_, name)| name).to_owned());
+        }
+    }
 }
 
 impl Counts {
@@ -203,6 +254,37 @@ mod tests {
         assert_eq!(run("echo a: 1 passed, 1 failed; exit 1"), (false, 1));
         assert_eq!(run("exit 1"), (false, 3));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_fails_once_is_flaky_and_what_fails_twice_is_a_failure() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        let first = "echo test a::b ... FAILED; echo 'test result: FAILED. 3 passed; 1 failed; 0 ignored'; exit 101";
+        let run = |first: &str, second: &str| {
+            let mut report = Report::default();
+            let mut asked = Vec::new();
+            report.cargo("a", &mut shell(first), |names| {
+                asked = names.to_vec();
+                shell(second)
+            });
+            let line = report.lines.pop().unwrap();
+            (asked, line.counts.passed, line.counts.failed, line.flaky, line.error.is_none())
+        };
+        let names = vec!["a::b".to_owned()];
+        let well = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
+        assert_eq!(run(first, well), (names.clone(), 4, 0, names.clone(), true));
+        assert_eq!(run(first, first), (names.clone(), 3, 1, vec![], false));
+        assert_eq!(run(first, "true"), (names, 3, 1, vec![], false), "it has to run");
+        // What ended without saying which test failed is not tried again.
+        assert_eq!(run("exit 101", well), (vec![], 0, 1, vec![], false));
+
+        let mut report = Report::default();
+        report.runner("a", &mut shell("echo 'flaky   node  files: a case'; echo node: 2 passed, 0 failed"));
+        assert_eq!(report.lines[0].flaky, ["files: a case"]);
     }
 
     #[test]

@@ -26,7 +26,18 @@ pub(crate) fn lint(report: &mut Report) {
 }
 
 pub(crate) fn native(report: &mut Report, filter: Option<&str>) {
-    report.runner("native", cargo().args(["test", "--workspace", "--no-fail-fast"]).args(filter));
+    const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
+    let mut command = cargo();
+    command.args(TEST).args(filter);
+    if filter.is_some() {
+        report.runner("native", &mut command);
+        return;
+    }
+    report.cargo("native", &mut command, |failing| {
+        let mut again = cargo();
+        again.args(TEST).args(["--", "--exact"]).args(failing);
+        again
+    });
 }
 
 /// Every answer of a local server, held against the tables of `tests/conformance`.

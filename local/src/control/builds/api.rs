@@ -192,7 +192,9 @@ pub(in crate::control) async fn start(
     if !build.begin() {
         return Err(ApiError::bad_request("build is not in waiting state"));
     }
-    tokio::spawn(run::run(Arc::clone(&api), build, plan));
+    // Taken here and not by the task: who asks first builds first, whichever task is polled first.
+    let turn = Arc::clone(&api.builds.turns).try_acquire_owned().ok();
+    tokio::spawn(run::run(Arc::clone(&api), build, plan, turn));
     Ok(StatusCode::ACCEPTED)
 }
 

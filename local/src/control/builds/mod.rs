@@ -196,12 +196,12 @@ impl Build {
 /// All builds of a server that are remembered.
 pub(super) struct Builds {
     list: Mutex<VecDeque<Arc<Build>>>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
 }
 
 impl Builds {
     pub(super) fn new() -> Self {
-        Builds { list: Mutex::default(), turns: Semaphore::new(AT_A_TIME) }
+        Builds { list: Mutex::default(), turns: Arc::new(Semaphore::new(AT_A_TIME)) }
     }
 
     fn list(&self) -> MutexGuard<'_, VecDeque<Arc<Build>>> {

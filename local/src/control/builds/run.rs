@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::Build;
 use super::copy::{Copy, copy};
 use super::images::stand_in;
@@ -23,6 +25,9 @@ const LIMIT: Duration = Duration::from_secs(1800);
 /// What comes before the first step and after the last one has these names.
 const BASE: &str = "base";
 const FINALIZE: &str = "finalize";
+
+/// Why a build ends whose template is no longer wanted.
+const DELETED: &str = "the template was deleted";
 
 /// What a user's shell would know, as the base for variables.
 const LIST_VARIABLES: &str = "env -0";
@@ -62,14 +67,17 @@ impl Failed {
     }
 }
 
-/// Waits for its turn, builds, and says how it ended.
-pub(super) async fn run(api: Arc<Api>, build: Arc<Build>, plan: Plan) {
+/// Waits for its turn unless it has one, builds, and says how it ended.
+pub(super) async fn run(api: Arc<Api>, build: Arc<Build>, plan: Plan, turn: Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed.
-    let _turn = match api.builds.turns.try_acquire() {
-        Ok(turn) => Ok(turn),
-        Err(_) => {
+    let _turn = match turn {
+        Some(turn) => Ok(turn),
+        None => {
             build.say(BASE, Level::Info, "waiting until other builds have ended");
-            api.builds.turns.acquire().await
+            tokio::select! {
+                turn = Arc::clone(&api.builds.turns).acquire_owned() => turn,
+                () = build.cancelled.cancelled() => return build.fail(BASE, DELETED.into()),
+            }
         }
     };
     let sandbox = OnceLock::new();
@@ -77,7 +85,7 @@ pub(super) async fn run(api: Arc<Api>, build: Arc<Build>, plan: Plan) {
         outcome = tokio::time::timeout(LIMIT, carry_out(&api, &build, &plan, &sandbox)) => {
             outcome.unwrap_or_else(|_| Err(Failed::at(FINALIZE, format!("not done after {} s", LIMIT.as_secs()))))
         }
-        () = build.cancelled.cancelled() => Err(Failed::at(FINALIZE, "the template was deleted")),
+        () = build.cancelled.cancelled() => Err(Failed::at(FINALIZE, DELETED)),
     };
     if let Some(id) = sandbox.get() {
         api.registry.kill(id).await;
