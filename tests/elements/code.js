@@ -135,6 +135,8 @@ export const cases = [
     async run(ctx) {
       const { page, context } = ctx;
       await open(ctx);
+      // It would find out too, and maybe first.
+      await page.evaluate(() => document.querySelector("sandbox-files").remove());
       equal(await run(page, "first", "z = 3"), "ok");
       const id = await sandboxId(page);
       await goOffline(ctx);
@@ -142,10 +144,13 @@ export const cases = [
       await session(page, "lost");
       await page.getByText("Connection lost").waitFor();
       await cell(page, "second").getByRole("alert").getByText("connection_failed").waitFor();
+      // What is run now waits for the sandbox.
+      await start(page, "second", "z");
+      await state(page, "second", "waiting");
       await context.setOffline(false);
-      await session(page, "ready");
+      equal(await ended(page, "second"), "ok");
       equal(await sandboxId(page), id, "the same sandbox");
-      equal(await run(page, "second", "z"), "ok");
+      await session(page, "ready");
       equal((await output(page, "second").innerText()).trim(), "3");
     },
   },

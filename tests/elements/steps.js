@@ -4,13 +4,7 @@ import { eventually } from "../e2e/assert.js";
 
 /** Opens the page of this folder, which has a strict policy unless it is to be without one. */
 export async function open({ page, origin }, { policy = true } = {}) {
-  if (!policy) {
-    await page.route("**/page.html", async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, body: (await response.text()).replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, "") });
-    });
-  }
-  await page.goto(`${origin}/tests/elements/page.html`);
+  await page.goto(`${origin}/tests/elements/${policy ? "page" : "open"}.html`);
   await page.waitForFunction(() => customElements.get("sandbox-files") !== undefined);
 }
 
@@ -62,5 +56,5 @@ export const gone = (ctx, id) => eventually(async () => (await control(ctx, "GET
 /** Cuts the page off, and waits until that has reached it: a request that is already under way would fail in another way. */
 export async function goOffline({ page, context }) {
   await context.setOffline(true);
-  await page.waitForFunction(() => fetch(location.href, { cache: "no-store" }).then(() => false, () => true));
+  await page.waitForFunction(() => fetch(location.href, { cache: "no-store", signal: AbortSignal.timeout(1_000) }).then(() => false, ({ name }) => name !== "TimeoutError"));
 }
