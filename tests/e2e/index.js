@@ -8,6 +8,7 @@ import { cases as attach } from "./attach.js";
 import { cases as auth } from "./auth.js";
 import { cases as client } from "./client.js";
 import { cases as code } from "./code.js";
+import { cases as codeEvents } from "./code-events.js";
 import { cases as kernels } from "./code-kernels.js";
 import { cases as commands } from "./commands.js";
 import { cases as controlVectors } from "./control-vectors.js";
@@ -37,6 +38,7 @@ export const cases = [
   sandbox,
   commands,
   code,
+  codeEvents,
   kernels,
   handles,
   durable,

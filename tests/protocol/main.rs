@@ -17,6 +17,7 @@ mod envd_rpc;
 mod failures;
 mod hostile;
 mod interpreter;
+mod interpreter_recorded;
 mod live;
 mod properties;
 mod replay;
