@@ -11,7 +11,14 @@ export interface SandboxEndpoint {
     /** Whether cookies are sent to a broker of another origin. Default: as `fetch` does. */
     credentials?: "omit" | "same-origin" | "include" | undefined;
     /** Where the session survives a reload. Default: `sessionStorage` in a page, nowhere elsewhere; null: nowhere. */
-    storage?: Pick<Storage, "getItem" | "setItem" | "removeItem"> | null | undefined;
+    storage?: SandboxSessionStorage | null | undefined;
+}
+
+/** What keeps a session across reloads: `sessionStorage`, `localStorage`, or something with the same three methods. */
+export interface SandboxSessionStorage {
+    getItem(key: string): string | null;
+    setItem(key: string, value: string): void;
+    removeItem(key: string): void;
 }
 
 /** What a session permits. `run` permits everything inside of the sandbox. */

@@ -1,2 +1,2 @@
-// The one function of fflate that the package ships.
+// The one function of fflate that the package ships. The build makes `loadInflate()` of it, which answers what is exported here.
 export { inflateSync } from "fflate";

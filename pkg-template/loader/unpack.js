@@ -1,6 +1,7 @@
 // The inlined core: deflate first and base64 second, so that a compressed transfer of the file is no larger than the
 // compressed .wasm alone.
 
+import { loadInflate } from "./inflate.js";
 import { compressed, size } from "./core.inline.js";
 
 export function unpack() {
@@ -9,9 +10,7 @@ export function unpack() {
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = text.charCodeAt(index);
   const inflateHere = inflateOfHost();
   if (inflateHere) return inflateHere(bytes);
-  // Loaded when it is called: the inflate builds its tables as it is evaluated, and importing the package does no work.
-  const { inflateSync } = require("./inflate.js");
-  return inflateSync(bytes, { out: new Uint8Array(size) });
+  return loadInflate().inflateSync(bytes, { out: new Uint8Array(size) });
 }
 
 /** Some runtimes lend their own inflate to whoever asks. It takes a tenth of the time, which is most of what starting costs. */

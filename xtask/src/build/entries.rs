@@ -29,8 +29,7 @@ pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     workspace::write(&stage.join("public.js"), public_names(bindings)?)?;
     inline_core(stage)?;
 
-    // A bundle of its own first, so that of fflate only what is used remains, and so that it can be evaluated late.
-    esbuild(stage, "inflate.js", &stage.join("inflate.js"), &["--format=esm", "--allow-overwrite"])?;
+    wrap_inflate(stage)?;
     let dist = workspace::pkg().join("dist");
     for entry in ["index", "workerd", "edge-light", "slim", "url"] {
         esbuild(stage, &format!("{entry}.js"), &dist.join(format!("{entry}.js")), &["--format=esm"])?;
@@ -88,6 +87,15 @@ fn elements() -> Result<()> {
     shell::run(&mut esbuild)?;
     let types = workspace::read(&folder.join("elements.d.ts"))?;
     workspace::write(&dist.join("elements.d.ts"), types.replace("#package", "./index.js"))
+}
+
+/// Makes of the inflate a module whose one function evaluates it: it builds tables as it is evaluated, and importing the package
+/// does no work. A bundle of its own first, so that of fflate only what is used remains.
+fn wrap_inflate(stage: &Path) -> Result<()> {
+    let bundle = stage.join("inflate.bundle.js");
+    esbuild(stage, "inflate.js", &bundle, &["--format=iife", "--global-name=inflate"])?;
+    let module = format!("export function loadInflate() {{\n{}return inflate;\n}}\n", workspace::read(&bundle)?);
+    workspace::write(&stage.join("inflate.js"), module)
 }
 
 fn esbuild(stage: &Path, entry: &str, output: &Path, options: &[&str]) -> Result<()> {
