@@ -184,7 +184,7 @@ export async function shares(options: VolumeReadOpts): Promise<string> {
   await using sandbox = await Sandbox.create({ volumeMounts: { "/mnt/data": volume, "/mnt/other": "other" } });
   const mounts: { name: string; path: string }[] | undefined = (await sandbox.getInfo()).volumeMounts;
   const entry: VolumeEntryStat = await volume.writeFile("/a", new Uint8Array(), { uid: 0, mode: 0o600, force: true });
-  for (const data of ["text", new Blob(), new ReadableStream<Uint8Array>()]) await volume.writeFile("/b", data, { token });
+  for (const data of ["text", new Blob(["x"]), new ReadableStream<Uint8Array>()]) await volume.writeFile("/b", data, { token });
   const text: string = await volume.readFile("/a");
   const bytes: Uint8Array = await volume.readFile("/a", { ...options, format: "bytes" });
   const stream: ReadableStream<Uint8Array> = await volume.readFile("/a", { format: "stream", streamIdleTimeoutMs: 0 });
