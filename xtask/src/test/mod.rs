@@ -80,7 +80,7 @@ enum Step {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let wanted = |step: Step| match step {
-        Step::Packaging => options.packaging || options.only.contains(&step),
+        Step::Packaging if options.packaging => true,
         _ if options.only.is_empty() => !options.packaging,
         _ => options.only.contains(&step),
     };
