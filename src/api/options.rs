@@ -63,6 +63,13 @@ impl<'a> Options<'a> {
         value.dyn_into::<Function>().map(Some).map_err(|value| self.wrong(name, "a function", &value))
     }
 
+    /// An object, as it is.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<JsValue>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let fits = value.is_object() && !js_sys::Array::is_array(&value) && !value.is_function();
+        if fits { Ok(Some(value)) } else { Err(self.wrong(name, "an object", &value)) }
+    }
+
     /// `signal`, of whatever realm.
     pub(crate) fn signal(&self) -> Result<Option<AbortSignal>, Error> {
         let Some(value) = self.get("signal") else { return Ok(None) };

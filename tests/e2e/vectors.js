@@ -6,6 +6,8 @@ const JSON_MODULE = { with: { type: "json" } };
 
 /** Imports are written out, because bundlers must see them. */
 const FILES = {
+  "config-keys": () => import("../vectors/config-keys.json", JSON_MODULE),
+  "config-resolution": () => import("../vectors/config-resolution.json", JSON_MODULE),
   git: () => import("../vectors/git.json", JSON_MODULE),
   "mcp-servers": () => import("../vectors/mcp-servers.json", JSON_MODULE),
   templates: () => import("../vectors/templates.json", JSON_MODULE),
@@ -26,7 +28,7 @@ export async function replay(file, list, compare, instead = {}) {
   const { recorded, differs } = await load(file);
   const unused = new Set(Object.keys(instead));
   for (const [key, one] of Object.entries(recorded[list])) {
-    const name = one.name ?? one.desc ?? key;
+    const name = one.name ?? one.desc ?? one.key ?? key;
     const isListed = Object.hasOwn(instead, name);
     unused.delete(name);
     equal(differs(list, name), isListed, `${file}, ${list}, ${name}: whether it stands in known-differences.json`);
