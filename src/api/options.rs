@@ -90,6 +90,10 @@ impl<'a> Options<'a> {
         if !value.is_object() || js_sys::Array::is_array(&value) {
             return Err(self.wrong(name, "an object with string values", &value));
         }
+        // `Headers` and `Map` have no entries of their own, so that nothing of them would be sent.
+        if Reflect::has(&value, &"forEach".into()).unwrap_or(false) {
+            return Err(self.wrong(name, "an object with string values (Object.fromEntries makes one)", &value));
+        }
         let mut map = Vec::new();
         for entry in Object::entries(value.unchecked_ref()).iter() {
             let entry: js_sys::Array = entry.unchecked_into();

@@ -13,7 +13,7 @@ async function used(sdk, config) {
   const noted = {};
   const fetch = async (input, { headers }) => {
     const url = new URL(input);
-    if (url.pathname === "/sandboxes/sbx123/connect") Object.assign(noted, { api_url: url.origin, headers });
+    if (url.pathname === "/sandboxes/sbx123") Object.assign(noted, { api_url: url.origin, headers });
     else if (url.pathname.startsWith("/files")) noted.envd_url = url.origin;
     else if (url.pathname.startsWith("/volumecontent")) noted.volume_api_url = url.origin;
     if (url.pathname === "/volumes/v") return Response.json({ volumeID: "v", name: "v", token: "t" });
@@ -21,6 +21,7 @@ async function used(sdk, config) {
   };
   // Every call needs some key, and some of the recordings have it checked.
   const options = { ...config, apiKey: config.apiKey ?? "e2b_00", fetch };
+  await sdk.Sandbox.getFullInfo("sbx123", options);
   const sandbox = await sdk.Sandbox.connect("sbx123", options);
   await sandbox.files.read("/a");
   await (await sdk.Volume.connect("v", options)).readFile("/a");

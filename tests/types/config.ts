@@ -2,6 +2,7 @@
 
 import { ConnectionConfig, E2B, Sandbox } from "agent-sandbox-web";
 import { envFile, explainConfig, loadConfig, loadSettings, toml } from "agent-sandbox-web/config";
+import type { SandboxAuth } from "agent-sandbox-web";
 import type { ConfigEntry, ConfigExplanation, ConfigWarning, LoadedConfig, Settings } from "agent-sandbox-web/config";
 import { createSandboxBroker } from "agent-sandbox-web/edge";
 
@@ -37,6 +38,8 @@ export const messages: string[] = explained.errors.map(({ message }) => message)
 export const settings: Settings = loadSettings({ ABX_HTTP2: false });
 export const seconds: number = settings.httpTimeout;
 export const values: Readonly<Record<string, string>> = envFile("").values;
+
+export const auths: SandboxAuth[] = [{ accessKeyId: "i", accessKeySecret: "s", securityToken: "t" }, { bearer: "b" }, async () => ({ a: "b" })];
 
 // @ts-expect-error there is no such platform
 loadConfig({}, { platform: "aws" });
