@@ -185,7 +185,7 @@ export interface ConfigWarning {
 
 /** What a configuration comes to and why. */
 export interface ConfigExplanation {
-    /** Everything that decides about connections. Empty when `errors` prevented it. */
+    /** Everything that decides about connections; when `errors` prevented it, only what is set, as it is set. */
     readonly options: readonly ConfigEntry[];
     /** All settings of the Alibaba Cloud platform, as if it was meant. */
     readonly settings: readonly ConfigEntry[];

@@ -88,7 +88,7 @@ export const cases = [
         const { value, layer, source, variable, line } = explained.options.find((entry) => entry.name === name);
         return [value, layer, source, variable, line];
       };
-      equal(placeOf("apiKey"), ["… (1 characters)", "envFile", ".env", "ABX_SANDBOX_API_KEY", 3]);
+      equal(placeOf("apiKey"), ["… (1 character)", "envFile", ".env", "ABX_SANDBOX_API_KEY", 3]);
       equal(placeOf("domain"), ["from.env", "envFile", ".env", "ABX_SANDBOX_DOMAIN", 2]);
       equal(placeOf("apiUrl"), ["https://from.toml", "toml", "config.toml", "transport.sandbox_base_url", undefined]);
       equal(placeOf("sandboxUrl"), [undefined, "unset", undefined, undefined, undefined]);

@@ -142,6 +142,18 @@ const cases = [
     },
   },
   {
+    name: "package: the entry for configuration shares the core, also through require, and brings the licence of its reader for TOML",
+    async run() {
+      for (const load of [(name) => import(name), async (name) => createRequire(import.meta.url)(name)]) {
+        const [main, config] = [await load("agent-sandbox-web"), await load("agent-sandbox-web/config")];
+        equal(Object.keys(config).filter((name) => typeof config[name] === "function").sort(), ["envFile", "explainConfig", "loadConfig", "loadSettings", "toml"]);
+        await rejects((async () => config.loadConfig(config.toml("[")))(), main.InvalidArgumentError, "invalid_argument");
+        equal(config.loadConfig({ E2B_API_KEY: "k" }).apiKey, "k");
+      }
+      assert(text("config.js.LEGAL.txt").includes("BSD-3-Clause"), "the licence");
+    },
+  },
+  {
     name: "package: the elements can be imported where there is no DOM, bring no core of their own, and stay small",
     async run() {
       const elements = await import("agent-sandbox-web/elements");

@@ -97,10 +97,8 @@ fn platform_keys() {
         let best = if is_scoped { &own } else { text(case, "env") };
         assert_eq!(key.find(&Sources { env: &env, ..Sources::default() }).as_deref(), Some(best));
     }
-    let config = Config::resolve(
-        &Options::default(),
-        &Sources { platform: Platform::AlicloudExpress, ..Sources::default() },
-    );
+    let config =
+        Config::resolve(&Options::default(), &Sources { platform: Platform::AlicloudExpress, ..Sources::default() });
     assert_eq!(config.unwrap().api_url, "https://api.cn-hangzhou.e2b.fc.aliyuncs.com");
 }
 
@@ -126,10 +124,7 @@ fn default_platform() {
     assert_eq!(domain(Some("e2b_00"), &[region]), "e2b.app");
     assert_eq!(domain(None, &[region, ("E2B_API_KEY", "e2b_00")]), "e2b.app");
 
-    let sources = Sources {
-        env: &|name| (name == "ABX_SANDBOX_API_KEY").then(|| "k".into()),
-        platform: Platform::E2b,
-    };
+    let sources = Sources { env: &|name| (name == "ABX_SANDBOX_API_KEY").then(|| "k".into()), platform: Platform::E2b };
     let config = Config::resolve(&Options::default(), &sources).unwrap();
     assert_eq!((config.domain.as_str(), config.api_key), ("e2b.app", None));
 }

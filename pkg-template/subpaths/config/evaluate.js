@@ -9,12 +9,12 @@ import { nearest } from "./nearest.js";
 import { Findings, findSettings, findVariables, placeOf } from "./resolve.js";
 
 /** Options that may come from several places, each with its variable and its setting. */
-const FIELDS = {
+export const FIELDS = {
   apiKey: ["E2B_API_KEY", "sandbox_api_key"],
   domain: ["E2B_DOMAIN", "sandbox_domain"],
+  apiUrl: ["E2B_API_URL", "sandbox_base_url"],
   sandboxUrl: ["E2B_SANDBOX_URL"],
   volumeApiUrl: ["E2B_VOLUME_API_URL"],
-  apiUrl: ["E2B_API_URL", "sandbox_base_url"],
 };
 
 const PLATFORMS = ["auto", "e2b", PROVIDER];
@@ -102,7 +102,7 @@ function accessKey({ options, settings, findings }) {
 }
 
 /** What an option may come from, best first. */
-function candidates(field, { options, settings, variables }) {
+export function candidates(field, { options, settings, variables }) {
   const given = options.connection[field];
   const list = given === undefined ? [] : [{ value: given, variable: field, layer: "override", source: "override" }];
   if (field === "apiKey" && (options.connection.auth || options.signs)) return list;
@@ -122,7 +122,9 @@ function winner(field, outcome) {
 
 /** The error of the core, with the variable that is wrong in place of the option that it has become. */
 function named(error, outcome) {
-  const place = error.code === "unauthenticated" ? candidates("apiKey", outcome)[0] : Object.keys(FIELDS).map((field) => refused(field, outcome)).find(Boolean);
+  // The setting for the last one does not count in debug mode.
+  const suspects = ["domain", "sandboxUrl", "volumeApiUrl", "apiUrl"];
+  const place = error.code === "unauthenticated" ? candidates("apiKey", outcome)[0] : suspects.map((field) => refused(field, outcome)).find(Boolean);
   if (!place || place.layer === "override") return error;
   return new error.constructor(`${placeOf(place)} is refused: ${error.message}`, { code: error.code });
 }
@@ -132,7 +134,7 @@ function refused(field, outcome) {
   const region = outcome.settings.get("region");
   const fallback = field === "domain" && isSet(region) ? { ...region, value: `${region.value}.example` } : undefined;
   const place = candidates(field, outcome)[0] ?? fallback;
-  if (field === "apiKey" || !place) return undefined;
+  if (!place) return undefined;
   try {
     new ConnectionConfig(field === "volumeApiUrl" ? { environment: { E2B_VOLUME_API_URL: place.value } } : { [field]: place.value, environment: {} });
     return undefined;

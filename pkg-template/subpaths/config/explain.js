@@ -1,6 +1,6 @@
 // What a configuration comes to and why, for people: each value with its place, secrets masked, and what looks like a mistake.
 
-import { regionOf } from "./evaluate.js";
+import { FIELDS, candidates, regionOf } from "./evaluate.js";
 import { NAMES, SETTINGS, VARIABLES, isOfOthers } from "./keys.js";
 import { nearest } from "./nearest.js";
 import { placeOf } from "./resolve.js";
@@ -41,7 +41,7 @@ export class Explanation {
 /** A secret as it may be shown: enough to tell whether it is there, and whether something was lost. */
 export function masked(value) {
   const text = String(value);
-  return `${text.startsWith("e2b_") ? "e2b_" : ""}… (${text.length} characters)`;
+  return `${text.startsWith("e2b_") ? "e2b_" : ""}… (${text.length} character${text.length === 1 ? "" : "s"})`;
 }
 
 /** One line of an explanation. */
@@ -58,8 +58,9 @@ function withoutCredentials(value) {
 
 function optionsOf(outcome) {
   const { resolved, fields, variables, options, config } = outcome;
-  if (!resolved) return [];
   const unset = { layer: "unset" };
+  // What the core refuses does not come to anything, but where it stands can be told.
+  if (!resolved) return Object.keys(FIELDS).map((field) => entry(field, candidates(field, outcome)[0] ?? unset, { secret: field === "apiKey" }));
   const valueOf = (name) => ({ value: resolved[name], layer: "default" });
   const place = (name, fallback) => (fields[name] ? { ...fields[name], value: resolved[name] ?? fields[name].value } : fallback);
   const flag = (name, variable) => {

@@ -59,7 +59,9 @@ fn subpaths() -> Result<()> {
         for (ending, main) in variants {
             let file = dist.join(format!("{name}.{ending}"));
             let format = if ending == "cjs" { "--format=cjs" } else { "--format=esm" };
-            esbuild(&folder, &format!("{name}.js"), &file, &[format, &format!("--external:{MAIN}")])?;
+            // Licences of what is bundled lie beside the file.
+            let options = [format, &format!("--external:{MAIN}"), "--legal-comments=external"];
+            esbuild(&folder, &format!("{name}.js"), &file, &options)?;
             // Named last: a path would be looked for before it is there.
             workspace::write(&file, workspace::read(&file)?.replace(MAIN, &format!("./{main}")))?;
         }
