@@ -41,6 +41,26 @@ export const cases = [
     },
   },
   {
+    name: "config: an environment and a platform can be options, which a sandbox keeps",
+    async run({ sdk, apiKey, apiUrl }) {
+      const { ConnectionConfig, InvalidArgumentError, Sandbox } = sdk;
+      const sandbox = await Sandbox.create({ environment: { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, E2B_DEBUG: { not: "a text" } } });
+      try {
+        equal((await sandbox.getInfo()).sandboxId, sandbox.sandboxId);
+      } finally {
+        await sandbox.kill();
+      }
+      const region = { ALIBABA_CLOUD_REGION_ID: "cn-beijing" };
+      const domain = (platform, environment) => new ConnectionConfig({ platform, environment }).domain;
+      equal([domain(undefined, region), domain("auto", region), domain("e2b", region)], [...Array(2).fill("cn-beijing.e2b.fc.aliyuncs.com"), "e2b.app"]);
+      equal(domain("alicloud-express", {}), "cn-hangzhou.e2b.fc.aliyuncs.com");
+      for (const environment of [5, "E2B_API_KEY=k", [], () => {}]) {
+        assert((await thrown(InvalidArgumentError, () => new ConnectionConfig({ environment }))).message.includes("environment"), "named");
+      }
+      for (const platform of ["aws", "", 5]) await thrown(InvalidArgumentError, () => new ConnectionConfig({ platform }));
+    },
+  },
+  {
     name: "config: the environment of the process is not read in addition",
     async run({ sdk, config: { loadConfig } }) {
       const { process } = globalThis;
