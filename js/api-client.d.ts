@@ -34,7 +34,7 @@ export type ApiCall = <T = unknown>(path: string, request?: ApiRequest) => Promi
  */
 export class ApiClient {
     /**
-     * Throws an `AuthenticationError` when there is no API key, unless `requireApiKey` is false, and an `InvalidArgumentError` for
+     * Throws an `AuthenticationError` when there is neither an API key nor `auth`, unless `requireApiKey` is false, and an `InvalidArgumentError` for
      * a wrong option.
      */
     constructor(config: ConnectionConfig | ConnectionOpts, opts?: { requireApiKey?: boolean | undefined });

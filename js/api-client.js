@@ -15,12 +15,12 @@ const BODILESS = [204, 205, 304];
 export class ApiClient {
   constructor(config, { requireApiKey = true } = {}) {
     const settings = config instanceof ConnectionConfig ? config : new ConnectionConfig(config);
-    if (requireApiKey && !settings.apiKey) {
-      throw new AuthenticationError("No API key is set. Pass the option apiKey, set E2B_API_KEY, or pass requireApiKey: false", {
+    const opts = givenTo(settings);
+    if (requireApiKey && !settings.apiKey && !opts.auth) {
+      throw new AuthenticationError("No API key is set. Pass the option apiKey or auth, set E2B_API_KEY, or pass requireApiKey: false", {
         code: "unauthenticated",
       });
     }
-    const opts = givenTo(settings);
     const call = (method) => (path, init) => request(method, path, init, opts, !requireApiKey);
     this.api = Object.freeze(Object.fromEntries(METHODS.map((method) => [method, call(method)])));
   }

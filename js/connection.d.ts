@@ -13,6 +13,8 @@ export class ConnectionConfig {
     /** Milliseconds; 0 means no limit. */
     readonly requestTimeoutMs: number;
     readonly retries: number;
+    /** Whether the API key was held against the form of E2B's. */
+    readonly validateApiKey: boolean;
     /** Not shown when the settings are printed. */
     readonly apiKey: string | undefined;
     readonly headers: Record<string, string>;

@@ -49,6 +49,9 @@ impl Auth {
         }
         let auth = Options::new(value, "auth")?;
         let text = |name| auth.string(name).map(|text| text.filter(|text| !text.is_empty()));
+        if auth.get("bearer").is_some() && auth.get("accessKeyId").is_some() {
+            return Err(Error::invalid_argument("Option auth must have either bearer or accessKeyId, not both"));
+        }
         if let Some(token) = text("bearer")? {
             return Ok(Some(Auth::Bearer(Secret::new(token))));
         }

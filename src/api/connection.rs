@@ -1,13 +1,13 @@
 //! Who is asked, and how: connection options, the environment, and what a client made of them keeps.
 
-use js_sys::Function;
+use js_sys::{Function, Reflect};
 use tsify::Tsify;
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
 
 use super::auth::Auth;
 use super::options::Options;
-use crate::config::{self, Config, Origin, Sources};
+use crate::config::{self, Config, Origin, Platform, Sources};
 use crate::error::Error;
 use crate::protocol::message::{Encoding, StringMap};
 use crate::protocol::secret::Secret;
@@ -75,6 +75,14 @@ pub struct ConnectionOpts {
     /// How messages to the sandbox are written. Default `"auto"`: binary, and JSON for sandboxes that refuse it.
     #[tsify(optional, type = "\"auto\" | \"proto\" | \"json\"")]
     pub encoding: Option<EncodingChoice>,
+    /// Read in place of the environment of the process: a map of variables such as the `env` of a Worker, of which only texts
+    /// count. `{}` means that nothing but these options counts. Default: the environment, in runtimes that have one.
+    #[tsify(optional, type = "object")]
+    pub environment: Option<JsValue>,
+    /// Which platform is meant where no domain is set. Default `"auto"`: Alibaba Cloud when the environment has an API key, a base URL
+    /// or a domain of its own (`ABX_SANDBOX_…`), or a region (`ALIBABA_CLOUD_REGION_ID`) and no API key of E2B; otherwise E2B.
+    #[tsify(optional, type = "\"auto\" | \"e2b\" | \"alicloud-express\"")]
+    pub platform: Option<Platform>,
 }
 
 /// What `onRequest` is told.
@@ -121,6 +129,15 @@ impl ConnectionOpts {
                 return Err(Error::invalid_argument(r#"Option encoding must be "auto", "proto" or "json""#));
             }
         };
+        let platform = match options.string("platform")?.as_deref() {
+            None => None,
+            Some("auto") => Some(Platform::Auto),
+            Some("e2b") => Some(Platform::E2b),
+            Some("alicloud-express") => Some(Platform::AlicloudExpress),
+            Some(_) => {
+                return Err(Error::invalid_argument(r#"Option platform must be "auto", "e2b" or "alicloud-express""#));
+            }
+        };
         if options.get("proxy").is_some() {
             // Ignoring it would send traffic past the proxy that somebody meant to be used.
             return Err(Error::invalid_argument(
@@ -151,6 +168,8 @@ impl ConnectionOpts {
             logger,
             validate_api_key: options.boolean("validateApiKey")?,
             encoding,
+            environment: options.object("environment")?,
+            platform,
         })
     }
 
@@ -174,6 +193,8 @@ impl ConnectionOpts {
             logger: self.logger.or_else(|| base.logger.clone()),
             validate_api_key: self.validate_api_key.or(base.validate_api_key),
             encoding: self.encoding.or(base.encoding),
+            environment: self.environment.or_else(|| base.environment.clone()),
+            platform: self.platform.or(base.platform),
         }
     }
 
@@ -192,7 +213,11 @@ impl ConnectionOpts {
             api_headers: self.api_headers.clone().unwrap_or_default(),
             ..config::Options::default()
         };
-        Config::resolve(&given, &Sources { env: &host::environment, ..Sources::default() })
+        let env = |name: &str| match &self.environment {
+            Some(map) => Reflect::get(map, &JsValue::from_str(name)).ok()?.as_string(),
+            None => host::environment(name),
+        };
+        Config::resolve(&given, &Sources { env: &env, platform: self.platform.unwrap_or_default() })
     }
 }
 

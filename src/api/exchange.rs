@@ -60,6 +60,11 @@ pub fn exchange(method: String, route: String, subject: String, parts: JsValue, 
 
         let call = begin(&client, &connection)?;
         let payload = match parts.get("body") {
+            // A signature covers the body, which must be here for it.
+            Some(body) if request.authorizes_late && body.is_string() => {
+                request.body = body.as_string().map(String::into_bytes);
+                Payload::Request
+            }
             Some(body) => Data::new(body, "volume.writeFile")?.payload(&call.scope).await?,
             None => Payload::Request,
         };

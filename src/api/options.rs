@@ -63,6 +63,13 @@ impl<'a> Options<'a> {
         value.dyn_into::<Function>().map(Some).map_err(|value| self.wrong(name, "a function", &value))
     }
 
+    /// An object, as it is.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<JsValue>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let fits = value.is_object() && !js_sys::Array::is_array(&value) && !value.is_function();
+        if fits { Ok(Some(value)) } else { Err(self.wrong(name, "an object", &value)) }
+    }
+
     /// `signal`, of whatever realm.
     pub(crate) fn signal(&self) -> Result<Option<AbortSignal>, Error> {
         let Some(value) = self.get("signal") else { return Ok(None) };
@@ -82,6 +89,10 @@ impl<'a> Options<'a> {
     pub(crate) fn strings_of(&self, name: &str, value: JsValue) -> Result<Vec<(String, String)>, Error> {
         if !value.is_object() || js_sys::Array::is_array(&value) {
             return Err(self.wrong(name, "an object with string values", &value));
+        }
+        // `Headers` and `Map` have no entries of their own, so that nothing of them would be sent.
+        if Reflect::has(&value, &"forEach".into()).unwrap_or(false) {
+            return Err(self.wrong(name, "an object with string values (Object.fromEntries makes one)", &value));
         }
         let mut map = Vec::new();
         for entry in Object::entries(value.unchecked_ref()).iter() {

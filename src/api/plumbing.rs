@@ -38,6 +38,7 @@ struct Settings {
     api_url: String,
     sandbox_url: Option<String>,
     request_timeout_ms: u64,
+    validate_api_key: bool,
     api_key: Option<String>,
     headers: StringRecord,
 }
@@ -52,6 +53,7 @@ pub fn settings(opts: JsValue) -> Result<JsValue, JsValue> {
             api_url: config.api_url,
             sandbox_url: config.sandbox_url,
             request_timeout_ms: config.request_timeout_ms.unwrap_or(0),
+            validate_api_key: config.validate_api_key,
             api_key: config.api_key.map(|key| key.expose().to_owned()),
             headers: StringRecord(config.headers),
         })

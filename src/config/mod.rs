@@ -63,18 +63,15 @@ pub enum Platform {
 /// Where settings may come from beside the options. The default has none, as in a page.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
-    /// The process environment.
+    /// The process environment, or what stands for it. Several layers of settings (`.env` files, configuration files) are made
+    /// into one before: that is `loadConfig` of `agent-sandbox-web/config`.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Parsed `.env` files: the project's, then the user's. `E2B_*` names in them are ignored.
-    pub dotenv: &'a [StringMap],
-    /// The parsed user configuration file. Keys in it are ignored.
-    pub toml: Option<&'a serde_json::Value>,
     pub platform: Platform,
 }
 
 impl Default for Sources<'_> {
     fn default() -> Self {
-        Sources { env: &|_| None, dotenv: &[], toml: None, platform: Platform::Auto }
+        Sources { env: &|_| None, platform: Platform::Auto }
     }
 }
 

@@ -50,7 +50,11 @@ impl AccessKey {
 fn canonical(request: &Request) -> (String, String) {
     let url = HttpUrl::parse(request.url.split(['?', '#']).next().unwrap_or(""));
     let host = url.map_or("", |url| url.authority);
-    let rest = request.url.split_once("://").map_or("", |(_, rest)| rest).trim_start_matches(host);
+    let rest = request.url.split_once("://").map_or("", |(_, rest)| rest);
+    let rest = rest.strip_prefix(host).unwrap_or(rest);
+    // As the host will name it in the header.
+    let default_port = url.map_or("", |url| if url.scheme == "https" { ":443" } else { ":80" });
+    let host = host.strip_suffix(default_port).unwrap_or(host).to_ascii_lowercase();
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
 
     let mut pairs: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
@@ -59,7 +63,8 @@ fn canonical(request: &Request) -> (String, String) {
         .iter()
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            format!("{}={}", recoded(name), recoded(value))
+            // Servers read a plus in a query as a space.
+            format!("{}={}", recoded(&name.replace('+', " ")), recoded(&value.replace('+', " ")))
         })
         .collect();
 
@@ -67,7 +72,7 @@ fn canonical(request: &Request) -> (String, String) {
     let mut headers: Vec<(String, &str)> =
         request.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
     headers.retain(|(name, _)| is_signed(name));
-    headers.push(("host".to_owned(), host));
+    headers.push(("host".to_owned(), &host));
     headers.sort();
     let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
     let signed = names.join(";");

@@ -13,6 +13,26 @@ async function sent(ctx, auth, answers = []) {
   return seen;
 }
 
+/** The `Authorization` of a request as the gateway computes it, from what has arrived: the rules of ACS3-HMAC-SHA256 once more. */
+async function signedBy(secret, method, url, headers, body) {
+  const { subtle } = globalThis.crypto;
+  const bytes = (text) => new TextEncoder().encode(text);
+  const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const sha256 = async (data) => hex(await subtle.digest("SHA-256", data));
+  const encode = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  const query = [...url.searchParams].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]);
+  const covered = [["host", url.host], ...own.filter(([name]) => name === "content-type" || name.startsWith("x-acs-"))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const names = covered.map(([name]) => name).join(";");
+  const path = url.pathname.split("/").map((segment) => encode(decodeURIComponent(segment))).join("/");
+  const block = covered.map(([name, value]) => `${name}:${value}\n`).join("");
+  const content = await sha256(typeof body === "string" ? bytes(body) : (body ?? new Uint8Array()));
+  const canonical = [method, path, query.join("&"), block, names, content].join("\n");
+  const key = await subtle.importKey("raw", bytes(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const signature = hex(await subtle.sign("HMAC", key, bytes(`ACS3-HMAC-SHA256\n${await sha256(bytes(canonical))}`)));
+  return `ACS3-HMAC-SHA256 Credential=id,SignedHeaders=${names},Signature=${signature}`;
+}
+
 const isPage = typeof location === "object" && location !== null;
 
 export const cases = [
@@ -31,6 +51,30 @@ export const cases = [
         assert(!JSON.stringify(headers).includes("the-secret"), "no secret");
       }
       assert(first["x-acs-signature-nonce"] !== second["x-acs-signature-nonce"] && first.authorization !== second.authorization, "signed anew");
+    },
+  },
+  {
+    name: "auth: signatures cover what is sent, whatever the call",
+    async run(ctx) {
+      const auth = { accessKeyId: "id", accessKeySecret: "the-secret", dangerouslyAllowInPage: true };
+      const checked = [];
+      const fetch = async (input, { method, headers, body }) => {
+        const url = new URL(input);
+        equal(headers.authorization, await signedBy("the-secret", method, url, headers, body), `${method} ${url.pathname}`);
+        checked.push(`${method} ${url.pathname}`);
+        if (method === "DELETE") return new Response(null, { status: 204 });
+        return Response.json(url.pathname === "/api/v2/sandboxes" ? [] : { volumeID: "v", name: "v", token: "t" }, { status: method === "POST" ? 201 : 200 });
+      };
+      const options = { apiUrl: "https://control.test:443/api", auth, fetch };
+      const { ApiClient, Sandbox, Volume } = ctx.sdk;
+      await Sandbox.create({ ...options, metadata: { a: "é & =" } }).catch(() => {});
+      await Sandbox.list({ ...options, query: { metadata: { "b c": "d/é" }, state: ["running", "paused"] } }).nextItems();
+      await Sandbox.kill("i1", options);
+      await Volume.create("v", options);
+      const { api } = new ApiClient({ ...options, apiHeaders: { "x-acs-action": "Do", "x-acs-version": "1" } });
+      await api.POST("/things/{id}", { params: { path: { id: "a b" }, query: { y: "", x: "1 2" } }, body: { text: "é" } });
+      const wanted = ["POST /api/sandboxes", "GET /api/v2/sandboxes", "DELETE /api/sandboxes/i1", "POST /api/volumes", "POST /api/things/a%20b"];
+      equal(checked, wanted);
     },
   },
   {
@@ -53,7 +97,8 @@ export const cases = [
       const reason = new Error("no credentials today");
       await rejectsWith(ctx.sdk.Sandbox.getInfo("i1", { auth: () => Promise.reject(reason) }), reason);
       await rejects(ctx.sdk.Sandbox.getInfo("i1", { auth: () => ({ "x-mine": 5 }) }), ctx.sdk.InvalidArgumentError);
-      for (const auth of [{}, 5, "key", { accessKeyId: "x" }, { accessKeyId: 1, accessKeySecret: "s" }]) {
+      await rejects(ctx.sdk.Sandbox.getInfo("i1", { auth: () => new Headers({ "x-mine": "5" }) }), ctx.sdk.InvalidArgumentError);
+      for (const auth of [{}, 5, "key", { accessKeyId: "x" }, { accessKeyId: 1, accessKeySecret: "s" }, { bearer: "b", accessKeyId: "x" }]) {
         await rejects(ctx.sdk.Sandbox.getInfo("i1", { auth }), ctx.sdk.InvalidArgumentError, "invalid_argument");
       }
     },

@@ -136,9 +136,8 @@ export const cases = [
   {
     name: "control: every recorded call",
     async run({ sdk }) {
-      const options = { with: { type: "json" } };
-      const { default: recorded } = await import("../vectors/control-plane.json", options);
-      const { default: known } = await import("../vectors/known-differences.json", options);
+      const { default: recorded } = await import("../vectors/control-plane.json", { with: { type: "json" } });
+      const { default: known } = await import("../vectors/known-differences.json", { with: { type: "json" } });
       const differing = new Map(known["control-plane"].cases.map(({ case: name, reason }) => [name, reason]));
       // The recordings of volumes belong to volumes.js.
       const recordings = recorded.cases.filter(({ name }) => !name.startsWith("vol"));

@@ -1,7 +1,7 @@
 // The suite: plain cases, independent of any test framework, that run unchanged in every runtime.
 //
-// A case is { name, run(ctx), timeoutMs? } with ctx = { sdk, fresh, apiUrl, apiKey, faultsUrl }: the imported package, a
-// function that imports it once more, as a reload does, a server that speaks the protocol, and the control port of a proxy
+// A case is { name, run(ctx), timeoutMs? } with ctx = { sdk, config, fresh, apiUrl, apiKey, faultsUrl }: the imported package and its
+// entry for configuration, a function that imports it once more, as a reload does, a server that speaks the protocol, and the control port of a proxy
 // before it that breaks connections. It passes when `run` resolves.
 
 import { cases as attach } from "./attach.js";
@@ -11,6 +11,9 @@ import { cases as code } from "./code.js";
 import { cases as codeEvents } from "./code-events.js";
 import { cases as kernels } from "./code-kernels.js";
 import { cases as commands } from "./commands.js";
+import { cases as config } from "./config.js";
+import { cases as configFiles } from "./config-files.js";
+import { cases as configVectors } from "./config-vectors.js";
 import { cases as controlVectors } from "./control-vectors.js";
 import { cases as durable } from "./durable.js";
 import { cases as durableTokens } from "./durable-tokens.js";
@@ -64,4 +67,7 @@ export const cases = [
   client,
   platform,
   servers,
+  configVectors,
+  configFiles,
+  config,
 ].flat();

@@ -2,19 +2,19 @@
 
 import { equal } from "./assert.js";
 
-const JSON_MODULE = { with: { type: "json" } };
-
-/** Imports are written out, because bundlers must see them. */
+/** Imports are written out with their attributes, because bundlers must see them. */
 const FILES = {
-  git: () => import("../vectors/git.json", JSON_MODULE),
-  "mcp-servers": () => import("../vectors/mcp-servers.json", JSON_MODULE),
-  templates: () => import("../vectors/templates.json", JSON_MODULE),
+  "config-keys": () => import("../vectors/config-keys.json", { with: { type: "json" } }),
+  "config-resolution": () => import("../vectors/config-resolution.json", { with: { type: "json" } }),
+  git: () => import("../vectors/git.json", { with: { type: "json" } }),
+  "mcp-servers": () => import("../vectors/mcp-servers.json", { with: { type: "json" } }),
+  templates: () => import("../vectors/templates.json", { with: { type: "json" } }),
 };
 
 /** A file of recordings, and a function that tells whether a case of a list is known to differ. */
 export async function load(file) {
   const { default: recorded } = await FILES[file]();
-  const { default: known } = await import("../vectors/known-differences.json", JSON_MODULE);
+  const { default: known } = await import("../vectors/known-differences.json", { with: { type: "json" } });
   return { recorded, differs: (list, name) => (known[file]?.[list] ?? []).some((entry) => entry.case === name) };
 }
 
@@ -26,7 +26,7 @@ export async function replay(file, list, compare, instead = {}) {
   const { recorded, differs } = await load(file);
   const unused = new Set(Object.keys(instead));
   for (const [key, one] of Object.entries(recorded[list])) {
-    const name = one.name ?? one.desc ?? key;
+    const name = one.name ?? one.desc ?? one.key ?? key;
     const isListed = Object.hasOwn(instead, name);
     unused.delete(name);
     equal(differs(list, name), isListed, `${file}, ${list}, ${name}: whether it stands in known-differences.json`);

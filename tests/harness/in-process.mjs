@@ -1,11 +1,12 @@
 // The end-to-end suite in Node, Deno and Bun, through the installed package. `process.mjs` starts it.
 
 import * as sdk from "agent-sandbox-web";
+import * as config from "agent-sandbox-web/config";
 import { runSuite } from "./suite.js";
 
 let copies = 0;
 const fresh = () => import(`${import.meta.resolve("agent-sandbox-web")}?fresh=${copies++}`);
-const { failed } = await runSuite(sdk, JSON.parse(process.env.TEST_SETTINGS), console.log, fresh);
+const { failed } = await runSuite(sdk, JSON.parse(process.env.TEST_SETTINGS), console.log, fresh, { config });
 
 // What a case left running must not keep the process: it counted as a failure if it mattered.
 process.exit(failed === 0 ? 0 : 1);

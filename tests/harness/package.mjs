@@ -71,7 +71,7 @@ const cases = [
       for (const branch of branches) equal(Object.keys(branch), ["types", "default"], "branch");
     },
   },
-  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js"].map((name) => ({
+  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js", "config.js", "config.workerd.js", "config.edge-light.js"].map((name) => ({
     name: `package: ${name} contains nothing that an edge runtime refuses`,
     async run() {
       const code = text(name);
@@ -139,6 +139,18 @@ const cases = [
         for (const args of [[], ["mine"], [{ template: "yours" }]]) await client.Sandbox.create(...args).catch(() => {});
         equal(asked, ["code-interpreter-v1", "mine", "yours", "code-interpreter-v1", "mine", "yours"]);
       }
+    },
+  },
+  {
+    name: "package: the entry for configuration shares the core, also through require, and brings the licence of its reader for TOML",
+    async run() {
+      for (const load of [(name) => import(name), async (name) => createRequire(import.meta.url)(name)]) {
+        const [main, config] = [await load("agent-sandbox-web"), await load("agent-sandbox-web/config")];
+        equal(Object.keys(config).filter((name) => typeof config[name] === "function").sort(), ["envFile", "explainConfig", "loadConfig", "loadSettings", "toml"]);
+        await rejects((async () => config.loadConfig(config.toml("[")))(), main.InvalidArgumentError, "invalid_argument");
+        equal(config.loadConfig({ E2B_API_KEY: "k" }).apiKey, "k");
+      }
+      assert(text("config.js.LEGAL.txt").includes("BSD-3-Clause"), "the licence");
     },
   },
   {

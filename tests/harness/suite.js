@@ -8,9 +8,10 @@ import { describe, runCases } from "./run-cases.js";
  * @param {{ place: string, apiUrl: string, apiKey: string, faultsUrl: string, filter?: string, differences: object[] }} settings
  * @param {(line: string) => void} print
  * @param {() => Promise<object>} fresh Imports the package once more, as a reload does; a bundle has but one.
+ * @param {{ config: object }} entries Further entries of the package.
  * @returns {Promise<{ passed: number, failed: number }>}
  */
-export function runSuite(sdk, { place, apiUrl, apiKey, faultsUrl, filter, differences }, print, fresh = async () => sdk) {
+export function runSuite(sdk, { place, apiUrl, apiKey, faultsUrl, filter, differences }, print, fresh = async () => sdk, entries = {}) {
   const faults = [];
   listen(faults);
   const consoleError = console.error;
@@ -18,7 +19,7 @@ export function runSuite(sdk, { place, apiUrl, apiKey, faultsUrl, filter, differ
     faults.push(`console.error: ${words.join(" ")}`);
     consoleError(...words);
   };
-  return runCases(cases, { sdk, fresh, apiUrl, apiKey, faultsUrl }, { place, filter, print, faults, differences });
+  return runCases(cases, { sdk, ...entries, fresh, apiUrl, apiKey, faultsUrl }, { place, filter, print, faults, differences });
 }
 
 /** Collects what went wrong outside of any promise that somebody waits for. */

@@ -72,6 +72,13 @@ fn everything_is_signed() {
     for other in &others {
         assert_ne!(*other, base);
     }
+    // A default port is not in the header that hosts send, and names of hosts have no case.
+    assert_eq!(sign(request("https://H:443/a/b?x=1&y=", 1), key(), "d", "n"), base);
+    assert_ne!(sign(request("https://h:80/a/b?x=1&y=", 1), key(), "d", "n"), base);
+    assert_eq!(
+        sign(request("https://h/a?x=1+2", 1), key(), "d", "n"),
+        sign(request("https://h/a?x=1%202", 1), key(), "d", "n")
+    );
     // The order of the query and how it is encoded do not matter.
     assert_eq!(sign(request("https://h/a/b?y&x=%31", 1), key(), "d", "n"), base);
 }

@@ -1,4 +1,5 @@
-//! `config-resolution.json`, and what this client adds to it: the default platform and local servers.
+//! What the environment comes to, and what this client adds to it: the default platform and local servers. Files of settings are
+//! made into an environment before, by `agent-sandbox-web/config`.
 
 use agent_sandbox_web::config::{Config, Options, Origin, Platform, Sources, resolver};
 use agent_sandbox_web::error::Error;
@@ -7,15 +8,10 @@ use agent_sandbox_web::protocol::message::StringMap;
 use agent_sandbox_web::protocol::secret::Secret;
 use serde_json::{Value, json};
 
-use crate::replay::{Miss, Outcome, check_wording, expect_eq, load, replay, text};
+use crate::replay::{check_wording, expect_eq, load, text};
 
 fn string_map(object: &Value) -> StringMap {
     object.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), v.as_str().unwrap().to_owned())).collect()
-}
-
-/// Enough of the `.env` format for the recordings.
-fn dotenv(text: &str) -> StringMap {
-    text.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
 }
 
 fn options(args: &Value) -> Options {
@@ -35,102 +31,75 @@ fn options(args: &Value) -> Options {
     }
 }
 
+/// The recordings that need nothing but an environment, on this machine. The end-to-end suite goes through all of them, files
+/// included: `tests/e2e/config-vectors.js`.
 #[test]
 fn standard_configuration() {
-    replay("config-resolution", "cases", |case| -> Outcome {
-        let env = string_map(&case["env"]);
-        let env = |name: &str| env.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-        let files = [dotenv(text(case, "project_dotenv")), dotenv(text(case, "home_dotenv"))];
-        let toml: Value = toml::from_str(text(case, "home_config_toml")).unwrap();
-        let sources = Sources { env: &env, dotenv: &files, toml: Some(&toml), platform: Platform::AlicloudExpress };
-        let config = Config::resolve(&options(&case["args"]), &sources).map_err(|error| error.to_string())?;
-        let address = config.sandbox("sbx123", None, Origin::Runtime).map_err(|error| error.to_string())?;
-        let secret = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
-        let mut expected = case["expect"].clone();
-        // A page cannot send one, so this client composes none.
-        expected.as_object_mut().unwrap().remove("user_agent");
-        let timeout = &mut expected["request_timeout"];
-        *timeout = timeout.as_f64().map_or(Value::Null, |seconds| json!((seconds * 1000.0) as u64));
-        let ours = json!({
-            "domain": config.domain,
-            "api_url": config.api_url,
-            "debug": config.debug,
-            "api_key": secret(&config.api_key),
-            "access_token": secret(&config.access_token),
-            "validate_api_key": config.validate_api_key,
-            "request_timeout": config.request_timeout_ms,
-            "sandbox_url_override": config.sandbox_url,
-            "envd_url": address.envd().0,
-            "envd_direct_url": address.envd_direct_url(),
-            "host_8080": address.host(8080),
-            "volume_api_url": config.volume_api_url,
-        });
-        Ok(expect_eq("configuration", ours, expected)?)
-    });
-}
-
-/// The resolver's cases, for the four keys that this client reads. The others tune connection pools and a log that do not
-/// exist here. Defaults and what follows from the region are part of [`Config`], so they are computed the same way here.
-#[test]
-fn resolver_layers() {
-    replay("config-resolution", "resolver_cases", |case| -> Outcome {
-        if case["overrides"].as_object().is_some_and(|overrides| !overrides.is_empty()) {
-            return Err(Miss::NotCovered);
+    let recorded = load("config-resolution.json");
+    let files = ["project_dotenv", "home_dotenv", "home_config_toml"];
+    let cases = recorded["cases"].as_array().unwrap().iter().filter(|case| files.iter().all(|file| case[*file] == ""));
+    let mut differing = Vec::new();
+    for case in cases {
+        if let Err(difference) = compare(case) {
+            differing.push(format!("{}: {difference}", text(case, "name")));
         }
-        let env = string_map(&case["environ"]);
-        let env = |name: &str| env.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-        let files: Vec<StringMap> = case["dotenv"].as_array().unwrap().iter().map(string_map).collect();
-        let sources =
-            Sources { env: &env, dotenv: &files, toml: Some(&case["toml"]), platform: Platform::AlicloudExpress };
-        let region = resolver::REGION.find(&sources);
-        let derived = resolver::domain_of(region.as_deref());
-        let expected = |key: &str| case["expect"][key][0].as_str().map(str::to_owned);
-        let base_url = resolver::BASE_URL.find(&sources).unwrap_or_else(|| format!("https://api.{derived}"));
-        expect_eq("base URL", Some(base_url), expected("sandbox_base_url"))?;
-        expect_eq("API key", resolver::API_KEY.find(&sources), expected("sandbox_api_key"))?;
-        expect_eq("region", region.or(Some("cn-hangzhou".into())), expected("region"))?;
-        let domain = resolver::DOMAIN.find(&sources).unwrap_or(derived);
-        Ok(expect_eq("domain", Some(domain), expected("sandbox_domain"))?)
-    });
+    }
+    // The domain follows the region: see `domain_follows_region`.
+    assert!(differing.len() == 1 && differing[0].starts_with("base_url_env_with_region:"), "{differing:#?}");
 }
 
-/// The names of the platform's settings, and whether a configuration file may have them.
+fn compare(case: &Value) -> Result<(), String> {
+    let env = string_map(&case["env"]);
+    let env = |name: &str| env.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+    let sources = Sources { env: &env, platform: Platform::AlicloudExpress };
+    let config = Config::resolve(&options(&case["args"]), &sources).map_err(|error| error.to_string())?;
+    let address = config.sandbox("sbx123", None, Origin::Runtime).map_err(|error| error.to_string())?;
+    let secret = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+    let mut expected = case["expect"].clone();
+    // A page cannot send one, so this client composes none.
+    expected.as_object_mut().unwrap().remove("user_agent");
+    let timeout = &mut expected["request_timeout"];
+    *timeout = timeout.as_f64().map_or(Value::Null, |seconds| json!((seconds * 1000.0) as u64));
+    let ours = json!({
+        "domain": config.domain,
+        "api_url": config.api_url,
+        "debug": config.debug,
+        "api_key": secret(&config.api_key),
+        "access_token": secret(&config.access_token),
+        "validate_api_key": config.validate_api_key,
+        "request_timeout": config.request_timeout_ms,
+        "sandbox_url_override": config.sandbox_url,
+        "envd_url": address.envd().0,
+        "envd_direct_url": address.envd_direct_url(),
+        "host_8080": address.host(8080),
+        "volume_api_url": config.volume_api_url,
+    });
+    expect_eq("configuration", ours, expected)
+}
+
+/// The settings of the platform that are read here, by each of their names; the one of the provider comes first.
 #[test]
 fn platform_keys() {
-    let scoped = load("config-keys.json")["generic_endpoint_keys"].clone();
-    replay("config-keys", "keys", |case| -> Outcome {
-        let name = text(case, "key");
-        let key = match name {
-            "sandbox_api_key" => &resolver::API_KEY,
-            "sandbox_base_url" => &resolver::BASE_URL,
-            "sandbox_domain" => &resolver::DOMAIN,
-            "region" => &resolver::REGION,
-            _ => return Err(Miss::NotCovered),
-        };
-        let found_in_env = |variable: &str| {
-            let env = |asked: &str| (asked == variable).then(|| "value".to_owned());
-            key.find(&Sources { env: &env, ..Sources::default() }).is_some()
-        };
-        for variable in case["env_names"].as_array().unwrap() {
-            expect_eq("found in the environment", found_in_env(variable.as_str().unwrap()), true)?;
-        }
+    let recorded = load("config-keys.json");
+    let keys = [
+        ("sandbox_api_key", resolver::API_KEY),
+        ("sandbox_base_url", resolver::BASE_URL),
+        ("sandbox_domain", resolver::DOMAIN),
+        ("region", resolver::REGION),
+    ];
+    for (name, key) in keys {
+        let case = recorded["keys"].as_array().unwrap().iter().find(|case| case["key"] == name).unwrap();
+        let env = |asked: &str| Some(format!(" {asked} ")).filter(|_| asked == text(case, "env"));
+        assert_eq!(key.find(&Sources { env: &env, ..Sources::default() }).as_deref(), Some(text(case, "env")));
         let own = format!("ABX_ALICLOUD_EXPRESS_{}", name.to_uppercase());
-        expect_eq("has a name of the provider", found_in_env(&own), scoped.as_array().unwrap().contains(&json!(name)))?;
-        let file = json!({ "transport": { name: "value" } });
-        let found = key.find(&Sources { toml: Some(&file), ..Sources::default() }).is_some();
-        expect_eq("found in a file", found, case["secret"] == false)?;
-        let config = Config::resolve(
-            &Options::default(),
-            &Sources { platform: Platform::AlicloudExpress, ..Sources::default() },
-        );
-        let config = config.map_err(|error| error.to_string())?;
-        match name {
-            "sandbox_base_url" => expect_eq("default", json!(config.api_url), case["default"].clone())?,
-            "sandbox_domain" => expect_eq("default", json!(config.domain), case["default"].clone())?,
-            _ => {}
-        }
-        Ok(())
-    });
+        let env = |asked: &str| [&own, text(case, "env")].contains(&asked).then(|| asked.to_owned());
+        let is_scoped = recorded["generic_endpoint_keys"].as_array().unwrap().contains(&json!(name));
+        let best = if is_scoped { &own } else { text(case, "env") };
+        assert_eq!(key.find(&Sources { env: &env, ..Sources::default() }).as_deref(), Some(best));
+    }
+    let config =
+        Config::resolve(&Options::default(), &Sources { platform: Platform::AlicloudExpress, ..Sources::default() });
+    assert_eq!(config.unwrap().api_url, "https://api.cn-hangzhou.e2b.fc.aliyuncs.com");
 }
 
 fn resolve(options: Options, env: &[(&str, &str)]) -> Result<Config, Error> {
@@ -155,11 +124,7 @@ fn default_platform() {
     assert_eq!(domain(Some("e2b_00"), &[region]), "e2b.app");
     assert_eq!(domain(None, &[region, ("E2B_API_KEY", "e2b_00")]), "e2b.app");
 
-    let sources = Sources {
-        env: &|name| (name == "ABX_SANDBOX_API_KEY").then(|| "k".into()),
-        platform: Platform::E2b,
-        ..Sources::default()
-    };
+    let sources = Sources { env: &|name| (name == "ABX_SANDBOX_API_KEY").then(|| "k".into()), platform: Platform::E2b };
     let config = Config::resolve(&Options::default(), &sources).unwrap();
     assert_eq!((config.domain.as_str(), config.api_key), ("e2b.app", None));
 }

@@ -11,7 +11,7 @@ const DEFAULT_SCOPES = ["run", "files:read", "files:write", "lifecycle"];
 const DEFAULT_LIMITS = { concurrent: 1, sandboxes: 20, minutes: 480, windowMs: DAY_MS, timeoutMs: 3_600_000 };
 
 /** The options that belong to the connection with the control plane. */
-const CONNECTION = ["apiKey", "auth", "domain", "apiUrl", "sandboxUrl", "debug", "requestTimeoutMs", "headers", "apiHeaders", "retries", "fetch", "logger", "onRequest", "onResponse"];
+const CONNECTION = ["apiKey", "auth", "domain", "apiUrl", "sandboxUrl", "debug", "requestTimeoutMs", "headers", "apiHeaders", "retries", "fetch", "logger", "onRequest", "onResponse", "environment", "platform"];
 
 export function readOptions(opts) {
   if (typeof opts !== "object" || opts === null) throw wrong("The options of createSandboxBroker must be an object");

@@ -15,7 +15,7 @@ use crate::workspace;
 const LANGUAGE: &str = "es2022";
 
 /// Entries that stand on another one.
-const SUBPATHS: [&str; 2] = ["code-interpreter", "edge"];
+const SUBPATHS: [&str; 3] = ["code-interpreter", "config", "edge"];
 
 pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     let template = workspace::root().join("pkg-template");
@@ -58,7 +58,9 @@ fn subpaths() -> Result<()> {
         for (ending, main) in variants {
             let file = dist.join(format!("{name}.{ending}"));
             let format = if ending == "cjs" { "--format=cjs" } else { "--format=esm" };
-            esbuild(&folder, &format!("{name}.js"), &file, &[format, &format!("--external:{MAIN}")])?;
+            // Licences of what is bundled lie beside the file.
+            let options = [format, &format!("--external:{MAIN}"), "--legal-comments=external"];
+            esbuild(&folder, &format!("{name}.js"), &file, &options)?;
             // Named last: a path would be looked for before it is there.
             workspace::write(&file, workspace::read(&file)?.replace(MAIN, &format!("./{main}")))?;
         }
