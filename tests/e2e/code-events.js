@@ -153,25 +153,3 @@ export const cases = [
     },
   },
 ];
-
-/** Holds an execution against the lines it was made of. */
-function same(execution, chunks, name) {
-  const events = chunks.map((chunk) => JSON.parse(chunk));
-  const of = (type) => events.filter((event) => event.type === type);
-  equal(execution.logs.stdout, of("stdout").map(({ text }) => text), `${name}: stdout`);
-  equal(execution.logs.stderr, of("stderr").map(({ text }) => text), `${name}: stderr`);
-  equal(execution.executionCount, of("number_of_executions")[0]?.execution_count, `${name}: count`);
-  const error = of("error").map(({ name, value, traceback }) => ({ name, value, traceback }))[0];
-  equal(execution.error, error, `${name}: error`);
-  const results = of("result");
-  equal(execution.results.length, results.length, `${name}: number of results`);
-  for (const [index, { type, is_main_result, ...formats }] of results.entries()) {
-    const result = execution.results[index];
-    equal([type, result.isMainResult], ["result", is_main_result], name);
-    equal(result.raw, formats, `${name}: raw`);
-    for (const [format, value] of Object.entries(formats)) {
-      const isEmpty = JSON.stringify(value) === "{}";
-      equal(result[format], isEmpty ? undefined : value, `${name}: ${format}`);
-    }
-  }
-}

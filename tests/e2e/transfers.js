@@ -268,8 +268,9 @@ export const cases = [
           await files.write("/tmp/x", data, { gzip: true, metadata: { kind: "log" } });
           equal((await files.read("/tmp/x")).length, text.length);
         }
-        assert(sent.every(([encoding]) => encoding === "gzip"), `encodings ${sent}`);
-        assert(sent.slice(0, 3).every(([, size]) => size < text.length / 20), `sizes ${sent}`);
+        const canCompress = typeof CompressionStream === "function";
+        assert(sent.every(([encoding]) => encoding === (canCompress ? "gzip" : undefined)), `encodings ${sent}`);
+        assert(!canCompress || sent.slice(0, 3).every(([, size]) => size < text.length / 20), `sizes ${sent}`);
         equal((await files.getInfo("/tmp/x")).metadata, { kind: "log" });
         const old = await again(ctx, sandbox, { fetch: watching, token: { envdVersion: "0.5.6" } });
         await old.files.write("/tmp/x", text, { gzip: true });

@@ -7,11 +7,11 @@ import { describe, runCases } from "./run-cases.js";
  * @param {object} sdk The imported package.
  * @param {{ place: string, apiUrl: string, apiKey: string, faultsUrl: string, filter?: string, differences: object[] }} settings
  * @param {(line: string) => void} print
- * @param {() => Promise<object>} fresh Imports the package once more, as a reload does; a bundle has but one.
+ * @param {(() => Promise<object>) | undefined} fresh Imports the package once more, as a reload does; a bundle has but one.
  * @param {{ config: object }} entries Further entries of the package.
  * @returns {Promise<{ passed: number, failed: number }>}
  */
-export function runSuite(sdk, { place, apiUrl, apiKey, faultsUrl, filter, differences }, print, fresh = async () => sdk, entries = {}) {
+export function runSuite(sdk, { place, apiUrl, apiKey, faultsUrl, filter, differences }, print, fresh, entries = {}) {
   const faults = [];
   listen(faults);
   const consoleError = console.error;
