@@ -49,8 +49,9 @@ export class ProviderCode {
     return this.#code.listContexts(callOf(opts, "code.listContexts"));
   }
 
+  /** Answers the context where the provider does. */
   async restartContext(id, opts) {
-    await this.#code.restartContext(text(id, "id", "code.restartContext"), callOf(opts, "code.restartContext"));
+    return this.#code.restartContext(text(id, "id", "code.restartContext"), callOf(opts, "code.restartContext"));
   }
 
   async removeContext(id, opts) {

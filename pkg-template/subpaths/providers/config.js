@@ -29,13 +29,17 @@ export function variable(env, name) {
   }
 }
 
+/** Options of the built-in provider that have names of their own. */
+const NAMED = { access_key_id: "accessKeyId", access_key_secret: "accessKeySecret", region: "region" };
+
 /** The options of one provider, with its own fields in `fields` and the generic ones that it inherits in `generic`. */
 export function configOf(provider, options, owner) {
   const { env, providerOptions } = options;
   if (env !== undefined && !isObject(env)) throw new ProviderConfigError(`Option env of ${owner} must be an object with the variables of the environment`);
   if (providerOptions !== undefined && !isObject(providerOptions)) throw new ProviderConfigError(`Option providerOptions of ${owner} must be an object`);
-  const given = providerOptions ?? {};
   const known = provider.configFields ?? [];
+  const named = Object.entries(NAMED).filter(([key, name]) => options[name] !== undefined && known.some((field) => field.key === key));
+  const given = { ...Object.fromEntries(named.map(([key, name]) => [key, options[name]])), ...providerOptions };
   for (const name of Object.keys(given)) {
     if (known.some(({ key }) => key === name)) continue;
     const names = known.map(({ key }) => key).join(", ") || "none";
@@ -58,7 +62,7 @@ export function configOf(provider, options, owner) {
     const wanted = groups.map((group) => group.join(" and ")).join(", or ");
     throw new InvalidCredentialsError(`The provider ${provider.id} needs ${wanted} among its options`, { provider: provider.id });
   }
-  return { fields, generic, given, env };
+  return { fields, generic, env };
 }
 
 function inherits(provider, key) {

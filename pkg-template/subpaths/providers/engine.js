@@ -130,7 +130,7 @@ class EngineBackend {
       },
       createContext: (language, call) => ask("POST", path("code", "contexts"), "creating a context", call, { body: { language } }),
       listContexts: async (call) => listIn(await ask("GET", path("code", "contexts"), "listing contexts", call), "contexts", this.#id),
-      restartContext: async (id, call) => void (await ask("POST", path("code", "contexts", id, "restart"), "restarting a context", call)),
+      restartContext: (id, call) => ask("POST", path("code", "contexts", id, "restart"), "restarting a context", call),
       removeContext: async (id, call) => void (await ask("DELETE", path("code", "contexts", id), "removing a context", call)),
     };
   }

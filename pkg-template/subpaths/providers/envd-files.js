@@ -1,7 +1,7 @@
 // The files of a sandbox, over the package's own `Sandbox`: the filesystem protocol of the built-in provider and of REST providers.
 
 import { FileSizeLimitError } from "./errors.js";
-import { StreamReader } from "./stream.js";
+import { Handoff, StreamReader } from "./stream.js";
 import { meaning, translated } from "./translate.js";
 
 /** Whose home relative paths begin at, and who owns what is written. */
@@ -76,16 +76,22 @@ export class EnvdFiles {
   }
 
   async watch(path, call = {}) {
-    const handle = await this.#do("watching a directory", false, (files) => files.watchDir(path, undefined, optionsOf(call)));
+    const changes = new Handoff();
+    const onEvent = ({ name, type }) => changes.put({ type: CHANGES[type] ?? "modified", path: name, oldPath: null, timestamp: null });
+    const onExit = (error) => changes.end(error === undefined ? {} : { error });
+    const handle = await this.#do("watching a directory", false, (files) => files.watchDir(path, onEvent, { ...optionsOf(call), onExit }));
     const about = { provider: this.#provider, kind: "file", what: "watching a directory" };
     async function* events() {
       try {
-        for await (const { name, type } of handle) yield { type: CHANGES[type] ?? "modified", path: name, oldPath: null, timestamp: null };
+        for (let step = await changes.take(); step.item; step = await changes.take()) yield step.item;
       } catch (error) {
         throw meaning(error, about);
       }
     }
-    return new StreamReader(events(), () => handle.stop());
+    return new StreamReader(events(), async () => {
+      changes.leave();
+      await handle.stop();
+    });
   }
 
   uploadUrl(path, options = {}) {

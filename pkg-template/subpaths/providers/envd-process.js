@@ -1,6 +1,7 @@
 // The processes of a sandbox, over the package's own `Sandbox`: the process protocol of the built-in provider and of REST providers.
 
 import { CommandTimeoutError, EnvdRpcError, invalid } from "./errors.js";
+import { capital } from "./http.js";
 import { Ending } from "./signals.js";
 import { Handoff, StreamReader } from "./stream.js";
 import { meaning, translated } from "./translate.js";
@@ -108,7 +109,7 @@ export class EnvdProcess {
     if (killSignal === undefined) throw invalid("signal of commands.sendSignal must be 9 or 15: no other one can be delivered");
     const about = this.#about("SendSignal", "sending a signal", true);
     const found = await translated(this.#sandbox.commands.kill(selector(pid), { killSignal, signal: call.signal }), about);
-    if (!found) throw new EnvdRpcError("The process was not found: it has ended, or never was", { provider: this.#provider, rpcPath: about.rpc, status: 404 });
+    if (!found) throw new EnvdRpcError(`${capital(about.what)} failed: process not found. It has ended, or never was`, { provider: this.#provider, rpcPath: about.rpc, status: 404 });
   }
 
   async sendInput(pid, data, call = {}) {

@@ -41,6 +41,10 @@ function portsOf({ id, place, info, secure, sendsTokenToServers }) {
     url: (port) => place.url(sandboxId, port, secure),
     accessHeaders,
     serverHeaders,
+    async resolve(port) {
+      const { url, headers } = place.reach(sandboxId, port, secure);
+      return { url, headers: { ...headers, ...accessHeaders() } };
+    },
     async endpoint(port) {
       const { url, headers } = place.reach(sandboxId, port, secure);
       return {

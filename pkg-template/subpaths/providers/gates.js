@@ -46,6 +46,7 @@ const OPERATIONS = {
     url: ["ports.resolve"],
     accessHeaders: ["ports.resolve"],
     serverHeaders: ["ports.resolve"],
+    resolve: ["ports.resolve"],
     endpoint: ["ports.resolve"],
   },
   terminal: { open: [] },

@@ -5,12 +5,12 @@ import { callOf } from "./commands.js";
 
 export class ProviderNetwork {
   #ports;
-  #endpoint;
+  #resolve;
 
-  /** `endpoint(port, call)` answers the checked descriptor. */
-  constructor(ports, endpoint) {
+  /** `resolve(port, call)` answers `{ url, headers }`. */
+  constructor(ports, resolve) {
     this.#ports = ports;
-    this.#endpoint = endpoint;
+    this.#resolve = resolve;
   }
 
   getHost(port) {
@@ -33,7 +33,7 @@ export class ProviderNetwork {
 
   /** The address of a port with the headers of its gateway. Asks the provider where it must. */
   async resolve(port, opts) {
-    const { url, headers } = await this.#endpoint(checked(port, "network.resolve"), callOf(opts, "network.resolve"));
+    const { url, headers } = await this.#resolve(checked(port, "network.resolve"), callOf(opts, "network.resolve"));
     return [url, headers];
   }
 

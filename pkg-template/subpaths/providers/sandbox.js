@@ -49,7 +49,10 @@ export class ProviderSandbox {
     const protocol = (kind) => gated(provider, kind, session[kind]);
     this.commands = new ProviderCommands(provider, protocol("process"));
     this.files = new ProviderFiles(provider, protocol("filesystem"));
-    this.network = new ProviderNetwork(protocol("ports"), (port, call) => this.#endpoint(port, call));
+    const ports = protocol("ports");
+    // Who knows the addresses of ports need not describe a service behind them.
+    const resolve = typeof session.ports?.resolve === "function" ? ports.resolve : (port, call) => this.#endpoint(port, call);
+    this.network = new ProviderNetwork(ports, resolve);
     this.code = new ProviderCode(provider, protocol("code"));
   }
 
@@ -310,10 +313,7 @@ async function open(provider, given, owner, first) {
   signal?.throwIfAborted();
   // Before the configuration is read: what cannot be done needs no credentials.
   await gated(provider, "sandbox", OPEN)[first]();
-  const { sandboxApiKey, accessKeyId, accessKeySecret, region, providerOptions } = given;
-  const named = { access_key_id: accessKeyId, access_key_secret: accessKeySecret, region };
-  const own = Object.fromEntries(Object.entries(named).filter(([key, value]) => value !== undefined && provider.configFields.some((field) => field.key === key)));
-  const config = configOf(provider, { ...given, sandboxApiKey, providerOptions: { ...own, ...providerOptions } }, owner);
+  const config = configOf(provider, given, owner);
   const settings = {
     timeout: seconds(given.requestTimeout, 60, "requestTimeout", owner),
     secure: flag(given.secure, true, "secure", owner),

@@ -44,8 +44,8 @@ export function meaning(error, { provider, kind, what, rpc, changes = false }) {
   if (code === "sandbox_gone") return new MissingSandbox(error.message, facts);
   if (code === "unsupported" || code === "unsupported_by_sandbox") return new ProviderFeatureNotSupportedError(error.message, facts);
   if (kind === "file") {
-    if (code === "file_not_found" || code === "not_found") return new MissingFile(error.message, facts);
-    if (code === "permission_denied") return new PermissionDeniedError(error.message, facts);
+    if (code === "file_not_found" || code === "not_found") return new MissingFile(`The file was not found: ${error.message}`, facts);
+    if (code === "permission_denied") return new PermissionDeniedError(`The sandbox denied it: ${error.message}`, facts);
     return new FileOperationError(error.message, facts);
   }
   if (["command_timeout", "deadline_exceeded", "execution_timeout"].includes(code)) return new CommandTimeoutError(error.message, facts);
