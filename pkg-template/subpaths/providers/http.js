@@ -57,8 +57,8 @@ export async function send({ fetch, method = "GET", url, headers = {}, body, wha
       response.body?.cancel().catch(() => {});
       throw new ProviderProtocolError(`${originOf(url)} answered ${what} with a redirect, which is never followed. Check the address`, { ...facts, status: response.status || undefined });
     }
-    if (streams) call.free();
-    return new Answer(response, streams ? { ...request, call: new Ending(signal) } : request);
+    if (streams) call.calm();
+    return new Answer(response, request);
   } catch (error) {
     const failure = failed(request, error);
     call.free();

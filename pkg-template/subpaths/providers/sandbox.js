@@ -81,7 +81,9 @@ export class ProviderSandbox {
     const { given, provider, sandboxId } = referred(reference, opts, owner);
     const { backend, calls, settings, call } = await open(provider, given, owner, "connect");
     try {
-      const info = await calls.connect(sandboxId, call);
+      // Not every platform has a call for it.
+      const has = typeof backend.sandbox?.connect === "function";
+      const info = await (has ? calls.connect : calls.get)(sandboxId, call);
       return await begin({ provider, backend, calls, settings, info }, "connect", call);
     } catch (error) {
       await undo(error, { provider, backend });

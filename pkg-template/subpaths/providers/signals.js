@@ -39,8 +39,13 @@ export class Ending {
     this.#timers.push(setTimeout(() => this.end(reason()), ms));
   }
 
-  free() {
+  /** Forgets the clocks. */
+  calm() {
     for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+  }
+
+  free() {
+    this.calm();
     this.#listened?.removeEventListener("abort", this.#forward);
     this.#listened = undefined;
   }

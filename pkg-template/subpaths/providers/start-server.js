@@ -34,7 +34,7 @@ export async function startServer({ commands, clientOf }, opts) {
   }, (error) => (failure ??= error));
   exited.catch(() => {});
   try {
-    const client = clientOf(number, { token, signal: ending.signal });
+    const client = await clientOf(number, { token, signal: ending.signal });
     while (waits && !(await client.health({ signal: ending.signal, timeout: limit }))) {
       if (failure) throw failure;
       await pause(POLL_MS, ending.signal);
