@@ -17,7 +17,7 @@ export async function runInWorkerd(settings) {
     logLevel: "warning",
   });
   const { startWorker } = await import("../harness/miniflare.mjs");
-  const worker = startWorker(`${outdir}/in-workerd.js`, { SETTINGS: settings });
+  const worker = startWorker(`${outdir}/in-workerd.js`, { SETTINGS: JSON.parse(JSON.stringify(settings)) });
   try {
     const answer = await worker.dispatchFetch("http://worker.test/");
     const { lines, failed } = await answer.json();
