@@ -168,6 +168,9 @@ export const application = [
       }
       equal((await outcomeOf(() => (server.answers.push({ status: 403, json: { scope: "s" } }), client.json("GET", "/x")))).error?.scope, "s");
       const shapes = [{ json: [] }, { body_text: "text" }, { body_text: "" }, { json: "text" }];
+      const echoing = await withEndpoint(providers, {}, [{ status: 500, json: { error: "you said Bearer app-token-1" } }]);
+      const echoed = await rejects((await echoing.sandbox.applicationClient(9000, { token: "app-token-1" })).json("GET", "/x"), providers.ServerAPIError);
+      assert(echoed.message === "you said Bearer ***", echoed.message);
       for (const shape of shapes) {
         server.answers.push(shape);
         equal((await rejects(client.json("GET", "/x"), providers.ServerAPIError, "E9000")).errorType, "ProtocolError");

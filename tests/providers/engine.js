@@ -112,11 +112,13 @@ export const engine = [
         [{ type: "SandboxNotFoundError", code: "E2009", message: "gone" }, sdk.SandboxNotFoundError, "E2009"],
         [{ type: "constructor", message: "odd" }, providers.ProviderError, "E8000"],
         [{ type: "ProviderError", code: "nonsense", message: "odd" }, providers.ProviderError, "E8000"],
+        [{ type: "ProviderError", code: "E8000", message: "told", suggestion: "not engine-token nor api-key-1 again" }, providers.ProviderError, "E8000"],
       ];
       for (const [error, type, code] of errors) {
         const server = stub([WELL, { status: 400, json: { error } }]);
-        const met = await rejects(providers.ProviderSandbox.create({ provider: definition(server) }), type, code);
-        assert(met.message.includes(error.message) && (!error.suggestion || met.message.includes(error.suggestion)), met.message);
+        const met = await rejects(providers.ProviderSandbox.create({ provider: definition(server, { inherit: ["sandbox_api_key"] }), sandboxApiKey: "api-key-1" }), type, code);
+        const advice = error.suggestion?.replace("engine-token", "***").replace("api-key-1", "***") ?? "";
+        assert(met.message.includes(error.message) && met.message.includes(advice), met.message);
       }
     },
   },
@@ -149,6 +151,26 @@ export const engine = [
       const long = await sandboxOf(providers, [endless]);
       await rejects(long.sandbox.commands.run("x"), providers.ProviderProtocolError, "E8020");
       assert(pulled < 40, `${pulled} MiB of one line were read`);
+    },
+  },
+  {
+    name: "engine: closing a stream ends it for who waits for more, and its request",
+    async run({ providers }) {
+      let cancelled = 0;
+      const open = () => {
+        const start = (controller) => controller.enqueue(new TextEncoder().encode(chunk({ type: "stdout", data: "x" })));
+        return new Response(new ReadableStream({ start, cancel: () => void (cancelled += 1) }));
+      };
+      const { sandbox } = await sandboxOf(providers, [open, open]);
+      const reader = await sandbox.commands.start("x");
+      const iterator = reader[Symbol.asyncIterator]();
+      equal((await iterator.next()).value.data, "x");
+      const next = iterator.next();
+      await reader.close();
+      equal([(await next).done, (await iterator.next()).done], [true, true]);
+      await eventually(() => cancelled === 1, "the body is cancelled");
+      for await (const { data } of await sandbox.commands.start("x")) if (data === "x") break;
+      await eventually(() => cancelled === 2, "leaving the loop cancels it, too");
     },
   },
   {

@@ -37,6 +37,28 @@ const garbage = "x".repeat(70_000);
 
 export const failures = [
   {
+    name: "addresses: variables of the other family lead these sandboxes nowhere",
+    async run({ providers }) {
+      // Runtimes without an environment have no such variables.
+      const variables = globalThis.process?.env;
+      if (!variables) return;
+      const before = { ...variables };
+      Object.assign(variables, { E2B_SANDBOX_URL: "http://elsewhere.test", E2B_API_KEY: "e2b_of-another", E2B_API_URL: "http://elsewhere.test", E2B_DOMAIN: "elsewhere.test", E2B_DEBUG: "true" });
+      try {
+        const server = stub([{ status: 201, json: { sandboxID: "v1", envdVersion: "0.6.5", envdAccessToken: TOKEN } }, () => refused()], { repeats: true });
+        const sandbox = await providers.ProviderSandbox.create({ ...optionsFor(server), sandboxBaseUrl: "https://api.here.example", provider: providers.expressProvider({ code: true }) });
+        await outcomeOf(() => sandbox.files.read("/x"));
+        await outcomeOf(() => sandbox.runCode("1"));
+        const origins = [...new Set(server.requests.map(({ origin }) => origin))];
+        equal(origins, ["https://api.here.example", "https://49983-v1.here.example", "https://49999-v1.here.example"]);
+        assert(!JSON.stringify(server.requests.map(({ headers }) => headers)).includes("of-another"), "no key of the other family");
+      } finally {
+        for (const name of Object.keys(variables)) if (!(name in before)) delete variables[name];
+        Object.assign(variables, before);
+      }
+    },
+  },
+  {
     name: "unknown outcome: a POST whose connection is lost is sent once, and is E8020",
     async run({ providers, sdk }) {
       const server = stub([lost], { repeats: true });

@@ -2,7 +2,7 @@
 // through http.js.
 
 import { InvalidAPIKeyError, MissingSandbox, ProviderError, QuotaExceededError, SandboxCreationError, TemplateNotFoundError } from "./errors.js";
-import { capital, route, send } from "./http.js";
+import { capital, concealed, excerpt, route, send } from "./http.js";
 import { readInfo } from "./info.js";
 import { isObject } from "./checks.js";
 
@@ -12,7 +12,7 @@ const OPTIONAL = { cpu: "cpuCount", memory: "memoryMB", disk: "diskSizeMB", gpu:
 export class ControlPlane {
   #place;
 
-  /** `place`: provider, baseUrl, headers (with the credentials), fetch, timeout in seconds, and defaults of what it answers. */
+  /** `place`: provider, baseUrl, headers (with the credentials, and `secrets` among them), fetch, timeout in seconds, and defaults of what it answers. */
   constructor(place) {
     this.#place = place;
   }
@@ -96,10 +96,10 @@ export class ControlPlane {
   async #refusal(answer, meanings = LIFECYCLE) {
     const { status, what } = answer;
     const { value, words } = await answer.complaint();
-    const reason = (typeof value?.message === "string" && value.message.slice(0, 300)) || words || "the server gave no reason";
+    const reason = (typeof value?.message === "string" && excerpt(value.message)) || words || "the server gave no reason";
     const [Type, advice] = meanings[status] ?? meanings.other;
     const retryable = [429, 502, 503, 504].includes(status);
-    const message = this.#place.conceal(`${capital(what)} was refused with ${status}: ${reason}. ${advice}`);
+    const message = `${capital(what)} was refused with ${status}: ${concealed(reason, this.#place.secrets)}. ${advice}`;
     return new Type(message, { provider: this.#place.provider, status, retryable });
   }
 }

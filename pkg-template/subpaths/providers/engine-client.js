@@ -3,7 +3,7 @@
 
 import { address, isObject } from "./checks.js";
 import { BY_NAME, ProviderError, ProviderProtocolError, invalid } from "./errors.js";
-import { capital, excerpt, send } from "./http.js";
+import { capital, concealed, excerpt, send } from "./http.js";
 
 const PROTOCOL = "abx-engine/1";
 
@@ -15,6 +15,8 @@ export class EngineClient {
   #url;
   #token;
   #fetch;
+  /** The token that was last sent. */
+  #sent;
   #isKnown = false;
   /** Descriptors of management commands, by provider and id. */
   descriptors = new Map();
@@ -68,8 +70,18 @@ export class EngineClient {
       this.#isKnown = false;
       answer = await attempt();
     }
-    if (!answer.ok) throw await refusal(answer, provider);
+    if (!answer.ok) throw await this.#refusal(answer, provider, connection);
     return answer;
+  }
+
+  /** The error that an engine names; it may be of any class of the family. */
+  async #refusal(answer, provider, connection = {}) {
+    const { status, what } = answer;
+    const { value, words } = await answer.complaint();
+    const secrets = [this.#sent, ...secretsOf(connection), ...secretsOf(connection.provider_options)];
+    const facts = { provider, status, secrets };
+    const message = `${capital(what)} was refused with ${status}: ${concealed(words, secrets) || "no reason"}. That is not how an engine answers: check the address`;
+    return errorOf(value, facts) ?? new ProviderProtocolError(message, { provider, status });
   }
 
   /** That there is an engine at the address. Asked before the first request, and again after the connection was lost. */
@@ -77,7 +89,7 @@ export class EngineClient {
     if (this.#isKnown) return;
     const headers = { authorization: `Bearer ${await this.#currentToken()}` };
     const answer = await send({ fetch: this.#fetch, url: `${this.#url}/v1/health`, headers, what: "asking the engine for its health", provider, signal, timeout: HEALTH_S });
-    if (!answer.ok) throw await refusal(answer, provider);
+    if (!answer.ok) throw await this.#refusal(answer, provider);
     const health = await answer.json();
     if (health?.protocol !== PROTOCOL) throw answer.unexpected(`without the protocol ${PROTOCOL}`);
     this.#isKnown = true;
@@ -85,7 +97,7 @@ export class EngineClient {
 
   async #currentToken() {
     const token = typeof this.#token === "function" ? await this.#token() : this.#token;
-    if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token;
+    if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return (this.#sent = token);
     throw invalid("engine.token must be a text that can stand in a header, or a function that answers one");
   }
 }
@@ -100,21 +112,19 @@ function asLost(error, provider) {
   return new ProviderProtocolError(error.message, { provider, retryable: true, cause: error });
 }
 
-/** The error that an engine names; it may be of any class of the family. */
-async function refusal(answer, provider) {
-  const { status, what } = answer;
-  const { value, words } = await answer.complaint();
-  return errorOf(value, { provider, status }) ?? new ProviderProtocolError(`${capital(what)} was refused with ${status}: ${words || "no reason"}. That is not how an engine answers: check the address`, { provider, status });
+/** What of an account must not be in a message. */
+function secretsOf(values = {}) {
+  return Object.entries(values).filter(([name]) => /key|secret|token|password/i.test(name)).map(([, value]) => value);
 }
 
 /** The error in an engine's envelope, if it is one. */
-export function errorOf(value, { provider, status }) {
+export function errorOf(value, { provider, status, secrets = [] }) {
   const error = value?.error;
   if (!isObject(error) || typeof error.message !== "string") return undefined;
   const Type = Object.hasOwn(BY_NAME, error.type) ? BY_NAME[error.type] : ProviderError;
   const advice = typeof error.suggestion === "string" && error.suggestion !== "" ? `. ${excerpt(error.suggestion)}` : "";
   const code = typeof error.code === "string" && /^E\d{4}$/.test(error.code) ? error.code : undefined;
-  return new Type(excerpt(error.message) + advice, { provider, status, code, retryable: status === 429 || status === 503 });
+  return new Type(concealed(excerpt(error.message) + advice, secrets), { provider, status, code, retryable: status === 429 || status === 503 });
 }
 
 /** JSON with sorted keys, in base64 for URLs. What is empty is left out. */

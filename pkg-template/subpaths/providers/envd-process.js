@@ -87,7 +87,7 @@ export class EnvdProcess {
         let step = await output.take();
         for (; step.item; step = await output.take()) yield step.item;
         ending.signal.removeEventListener("abort", stopped);
-        yield { type: "exit", data: "", exitCode: step.value?.exitCode ?? 0, pid: handle.pid };
+        if (step.value) yield { type: "exit", data: "", exitCode: step.value.exitCode, pid: handle.pid };
       } catch (error) {
         // Who reads that the time is over also reads that the program is not there any more.
         if (ending.reason instanceof CommandTimeoutError) await killed;

@@ -2,6 +2,7 @@
 // a `Sandbox` that is attached to without a request.
 
 import { Sandbox } from "#package";
+import { variable } from "./config.js";
 import { ControlPlane } from "./control.js";
 import { EnvdCode } from "./envd-code.js";
 import { EnvdFiles } from "./envd-files.js";
@@ -9,22 +10,27 @@ import { EnvdProcess } from "./envd-process.js";
 import { EnvdTerminal } from "./envd-terminal.js";
 import { Place } from "./place.js";
 
+const ENVD_PORT = 49983;
+const CODE_PORT = 49999;
+
 /**
  * `id` of the provider, `baseUrl` and `domain` of the platform, `headers` with the credentials of the control plane and the `secrets`
  * in them, `fetch`, `timeout` in seconds. `sendsTokenToServers`: whether programs behind the ports of a sandbox are sent its token.
  */
 export function envdBackend({ id, baseUrl, domain, headers, secrets, fetch, timeout, encoding, sendsTokenToServers, defaults }) {
   const place = new Place({ baseUrl, domain, provider: id });
-  const conceal = (words) => secrets.filter((secret) => secret.length >= 4).reduce((text, secret) => text.replaceAll(secret, "***"), words);
   return {
-    sandbox: new ControlPlane({ provider: id, baseUrl, headers, fetch, timeout, defaults, conceal }),
+    sandbox: new ControlPlane({ provider: id, baseUrl, headers, fetch, timeout, defaults, secrets }),
     async session(info, { secure }) {
-      // The control plane is asked by control.js alone: no key of the environment may find its way to another provider.
-      const sandbox = await Sandbox.attach(place.token(info), { fetch, encoding, auth: () => ({}), requestTimeoutMs: timeout * 1000, debug: false });
+      // Another family of variables must not lead these sandboxes elsewhere: neither with a key, nor with an address.
+      const isLedAway = variable(undefined, "E2B_SANDBOX_URL") !== undefined;
+      const options = { fetch, encoding, auth: () => ({}), requestTimeoutMs: timeout * 1000, debug: false };
+      const attach = (port) => Sandbox.attach(place.token(info, isLedAway ? port : undefined), options);
+      const sandbox = await attach(ENVD_PORT);
       return {
         process: new EnvdProcess(sandbox, id),
         filesystem: new EnvdFiles(sandbox, id),
-        code: new EnvdCode(sandbox, id),
+        code: new EnvdCode(isLedAway ? await attach(CODE_PORT) : sandbox, id),
         terminal: new EnvdTerminal(sandbox, id),
         ports: portsOf({ id, place, info, secure, sendsTokenToServers }),
       };

@@ -2,7 +2,7 @@
 // caller must know after a failure: that nothing was sent, that nothing was changed, or that nobody can say (E8020).
 // Touches `fetch`, the caller's or the host's.
 
-import { ProviderProtocolError, ProviderTimeoutError, Unreachable } from "./errors.js";
+import { ProviderProtocolError, ProviderTimeoutError, Unreachable, invalid } from "./errors.js";
 import { Ending } from "./signals.js";
 
 /** The longest JSON answer that is read, in bytes. */
@@ -78,6 +78,7 @@ function failed({ url, what, changes, facts, call }, error) {
 class Answer {
   #response;
   #request;
+  #reader;
 
   constructor(response, request) {
     this.#response = response;
@@ -92,6 +93,7 @@ class Answer {
   async *chunks() {
     const { call } = this.#request;
     const reader = this.#response.body?.getReader();
+    this.#reader = reader;
     let complete = reader === undefined;
     try {
       while (!complete) {
@@ -162,7 +164,7 @@ class Answer {
   /** Ends the transfer without reading the rest. */
   discard() {
     this.#request.call.free();
-    this.#response.body?.cancel().catch(() => {});
+    (this.#reader ?? this.#response.body)?.cancel().catch(() => {});
   }
 
   /** An answer that is not the protocol. What was asked for may have been done all the same. */
@@ -194,7 +196,13 @@ export function originOf(url) {
   }
 }
 
-/** A path of encoded segments. */
+/** Words of a server without what must not be repeated. What is short could be any word. */
+export function concealed(words, secrets) {
+  return secrets.filter((secret) => typeof secret === "string" && secret.length >= 6).reduce((text, secret) => text.replaceAll(secret, "***"), words);
+}
+
+/** A path of encoded segments. Encoding leaves dots alone, and a segment of dots would be resolved away to another route. */
 export function route(...segments) {
+  if (segments.includes(".") || segments.includes("..")) throw invalid("An id must not be a path");
   return segments.map((segment) => `/${encodeURIComponent(String(segment))}`).join("");
 }

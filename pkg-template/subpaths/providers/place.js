@@ -33,10 +33,14 @@ export class Place {
     return { url: new URL(this.baseUrl).origin, headers: { "E2b-Sandbox-Id": sandboxId, "E2b-Sandbox-Port": String(port) } };
   }
 
-  /** What opens the daemon of a sandbox, for `Sandbox.attach`. The address that the platform names counts before the domain. */
-  token({ sandboxId, envdVersion, envdAccessToken, envdUrl }) {
+  /**
+   * What opens the daemon of a sandbox, for `Sandbox.attach`. The address that the platform names counts before the domain; with
+   * `port`, the domain is written out as the address of that port.
+   */
+  token({ sandboxId, envdVersion, envdAccessToken, envdUrl }, port) {
     const access = { sandboxId, envdVersion: envdVersion ?? undefined, envdAccessToken: envdAccessToken ?? undefined };
-    return typeof envdUrl === "string" && envdUrl !== "" ? { ...access, url: envdUrl } : { ...access, domain: this.domain };
+    if (typeof envdUrl === "string" && envdUrl !== "") return { ...access, url: envdUrl };
+    return port === undefined ? { ...access, domain: this.domain } : { ...access, url: this.reach(sandboxId, port, true).url };
   }
 }
 

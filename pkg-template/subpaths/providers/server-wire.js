@@ -18,7 +18,7 @@ import {
   Unreachable,
   invalid,
 } from "./errors.js";
-import { excerpt, send } from "./http.js";
+import { concealed, excerpt, send } from "./http.js";
 
 const PATH_CODES = ["path_not_allowed", "path_denied", "read_only", "symlink_denied", "extension_not_allowed", "file_exists", "path_invalid", "path_too_long"];
 
@@ -78,7 +78,7 @@ export class ApplicationClient {
   async json(method, path, opts) {
     const { params, body, ...given } = optionsOf(opts, "the request");
     const answer = await this.#send(method, path, { params, ...given, json: body });
-    if (!answer.ok) throw await refusal(answer);
+    if (!answer.ok) throw await refusal(answer, Object.values(this.#binding.headers).map((value) => value.replace(/^Bearer /, "")));
     let value;
     try {
       value = await answer.json();
@@ -157,12 +157,13 @@ function protocolError(message, cause) {
 }
 
 /** What an answer of the service that is an error means. The first that fits. */
-async function refusal(answer) {
+async function refusal(answer, secrets) {
   const { status } = answer;
   const { value, words } = await answer.complaint();
   const body = isObject(value) ? value : {};
   const { type, code } = body;
-  const message = (typeof body.error === "string" && excerpt(body.error)) || words || `The service returned HTTP ${status}`;
+  const told = (typeof body.error === "string" && excerpt(body.error)) || words || `The service returned HTTP ${status}`;
+  const message = concealed(told, secrets);
   const facts = { status, errorType: typeof type === "string" ? type : undefined, scope: body.scope, limit: body.limit };
   if (status === 401) return new ServerAuthError(message, facts);
   if (status === 403 || (status === 409 && (type === "PolicyDenied" || PATH_CODES.includes(code)))) return new PolicyDeniedError(message, facts);

@@ -26,14 +26,18 @@ export class StreamReader {
 
   async #next() {
     if (this.#isClosed) return { done: true, value: undefined };
+    let step;
     try {
-      const step = await this.#source.next();
-      if (step.done) this.#isClosed = true;
-      return step;
+      step = await this.#source.next();
     } catch (error) {
+      // After the end was asked for, it is one.
+      if (this.#isClosed) return { done: true, value: undefined };
       this.#isClosed = true;
       throw error;
     }
+    if (this.#isClosed) return { done: true, value: undefined };
+    if (step.done) this.#isClosed = true;
+    return step;
   }
 
   /** Everything until the end. */
