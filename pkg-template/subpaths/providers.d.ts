@@ -602,7 +602,7 @@ export interface ProviderCommands {
     /** Starts a program and leaves it. Callbacks are told what is read from the answer. */
     run(cmd: string | string[], opts: ProviderRunOpts & { background: true }): Promise<StreamReader<ProcessChunk>>;
     run(cmd: string | string[], opts?: ProviderRunOpts & { background?: boolean }): Promise<ProcessResult | StreamReader<ProcessChunk>>;
-    /** Output as it comes. Leaving the loop kills the program. */
+    /** Output as it comes; the program starts when its loop does. Leaving the loop kills the program. */
     stream(cmd: string | string[], opts?: ProviderStartOpts): AsyncIterable<ProcessChunk>;
     /** Starts a program at once and leaves it: closing the reader, and `signal`, only end the reading. */
     start(cmd: string | string[], opts?: ProviderStartOpts): Promise<StreamReader<ProcessChunk>>;

@@ -89,8 +89,9 @@ export class EnvdProcess {
         ending.signal.removeEventListener("abort", stopped);
         if (step.value) yield { type: "exit", data: "", exitCode: step.value.exitCode, pid: handle.pid };
       } catch (error) {
-        // Who reads that the time is over also reads that the program is not there any more.
-        if (ending.reason instanceof CommandTimeoutError) await killed;
+        // Who reads that the time is over also reads what became of the program.
+        const isLate = ending.reason instanceof CommandTimeoutError && error === ending.reason;
+        if (isLate) error.message += (await killed) ? ", and was killed" : ". It could not be killed, or ended just then: look at commands.list";
         throw meaning(error, { ...about, what: "a command" });
       } finally {
         ending.free();
