@@ -604,7 +604,10 @@ export interface ProviderCommands {
     run(cmd: string | string[], opts?: ProviderRunOpts & { background?: boolean }): Promise<ProcessResult | StreamReader<ProcessChunk>>;
     /** Output as it comes; the program starts when its loop does. Leaving the loop kills the program. */
     stream(cmd: string | string[], opts?: ProviderStartOpts): AsyncIterable<ProcessChunk>;
-    /** Starts a program at once and leaves it: closing the reader, and `signal`, only end the reading. */
+    /**
+     * Starts a program at once and leaves it: closing the reader, and `signal`, only end the reading. Until then, a program whose
+     * output nobody reads is kept waiting.
+     */
     start(cmd: string | string[], opts?: ProviderStartOpts): Promise<StreamReader<ProcessChunk>>;
     list(opts?: CallOpts): Promise<ProviderProcess[]>;
     /** A text of digits is a pid, any other text a tag. Rejects with an `EnvdRpcError` when there is no such process. */

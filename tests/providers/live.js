@@ -190,6 +190,9 @@ export const live = [
       await sandbox.runCode("print('a')\n2", { onStdout: (data) => void told.push(data), onResult: ({ text }) => void told.push(text) });
       equal(told, ["a\n", "2"]);
       await rejects(sandbox.runCode("while True: pass", { timeout: 1 }), providers.CommandTimeoutError, "E3001");
+      const controller = new AbortController();
+      const reason = new Error("enough");
+      await rejectsWith(sandbox.runCode("print('begun', flush=True)\nwhile True: pass", { signal: controller.signal, onStdout: () => controller.abort(reason) }), reason);
       equal((await sandbox.runCode("import os; os.environ['K']", { envs: { K: "v" } })).text, "v");
     },
     { template: "code-interpreter-v1", provider: ({ providers }) => providers.expressProvider({ code: true }) },

@@ -42,11 +42,14 @@ export class EnvdCode {
 
   async #alone(language, call, run) {
     const context = await this.createContext(language, call);
+    // What remains of it ends with the sandbox at the latest.
+    const remove = () => this.#sandbox.removeCodeContext(context.id, { requestTimeoutMs: REMOVE_MS }).catch(() => {});
     try {
       return await run({ context: context.id });
     } finally {
-      // What remains of it ends with the sandbox at the latest.
-      await this.#sandbox.removeCodeContext(context.id, { requestTimeoutMs: REMOVE_MS }).catch(() => {});
+      const removed = remove();
+      // Who has called it off does not wait.
+      if (!call.signal?.aborted) await removed;
     }
   }
 
