@@ -87,7 +87,7 @@ export const live = [
     const hurried = (ms) => rejects(commands.run("echo begun; sleep 60", { timeout: ms / 1000 }), providers.CommandTimeoutError, "E3001");
     const late = await withTime(hurried, ({ stdout }) => stdout !== "");
     assert(late.stdout === "begun\n" && late.message.includes("was killed"), late.message);
-    equal((await commands.list()).filter(({ command }) => command.includes("sleep 60")), [], "it is killed");
+    await eventually(async () => !(await commands.list()).some(({ command }) => command.includes("sleep 60")), "it is killed");
     const cat = await commands.start("sleep 50");
     const listed = (await commands.list()).find(({ pid }) => pid === cat.pid);
     equal([listed?.command, listed?.status], ["sleep 50", "running"]);
