@@ -132,6 +132,12 @@ fn read_end(end: Node<'_>) -> Result<EndEvent, Error> {
         }
         Ok(())
     })?;
+    // There are gateways that tell the code in words alone.
+    if event.exit_code == 0
+        && let Some(code) = event.status.strip_prefix("exit status ")
+    {
+        event.exit_code = code.parse().unwrap_or(0);
+    }
     Ok(event)
 }
 

@@ -15,7 +15,7 @@ use crate::workspace;
 const LANGUAGE: &str = "es2022";
 
 /// Entries that stand on another one.
-const SUBPATHS: [&str; 3] = ["code-interpreter", "config", "edge"];
+const SUBPATHS: [&str; 4] = ["code-interpreter", "config", "edge", "providers"];
 
 pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     let template = workspace::root().join("pkg-template");

@@ -7,12 +7,14 @@
 //! | [`rust`] | format, lints, native tests, conformance checks, wasm tests in headless Chromium |
 //! | [`package`] | type tests, checks of the built files, their sizes, its hosts, the playground, the elements |
 //! | [`broker`] | the broker in the runtimes of back ends, and from a page |
+//! | [`providers`] | the provider family in Node and workerd |
 //! | [`places`] | end to end, in every runtime |
 
 mod broker;
 mod clients;
 mod package;
 mod places;
+mod providers;
 mod report;
 mod rust;
 
@@ -64,6 +66,8 @@ enum Step {
     E2e,
     /// The broker of `agent-sandbox-web/edge` in Node, workerd and a page, or in the places of --runtime
     Broker,
+    /// The provider family of `agent-sandbox-web/providers` in Node and workerd
+    Providers,
     /// The playground of the demo site in Chromium
     Page,
     /// The custom elements in Chromium
@@ -88,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     setup::everything()?;
     if wanted(Step::Packaging) || options.runtime.iter().any(|place| place.is_extra()) {
         setup::for_hosts()?;
-    } else if wanted(Step::Broker) {
+    } else if wanted(Step::Broker) || wanted(Step::Providers) {
         setup::for_workerd()?;
     }
 
@@ -116,13 +120,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Step::Packaging,
         Step::E2e,
         Step::Broker,
+        Step::Providers,
         Step::Page,
         Step::Elements,
         Step::Migration,
     ]
     .map(wanted);
     if of_package.contains(&true) && report.check("build of the package", build::package) {
-        let [types, files, size, bench, packaging, e2e, broker, page, elements, migration] = of_package;
+        let [types, files, size, bench, packaging, e2e, broker, providers, page, elements, migration] = of_package;
         if types {
             package::types(&mut report);
         }
@@ -135,7 +140,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if bench && report.check("standard JavaScript clients", setup::clients::for_node) {
             report.runner("benchmarks, briefly", &mut bench::smoke());
         }
-        if packaging || e2e || broker || page || elements || migration {
+        if packaging || e2e || broker || providers || page || elements || migration {
             package::with_server(&mut report, |report, surroundings| {
                 if packaging {
                     package::hosts(report, surroundings, options.packaging, filter);
@@ -145,6 +150,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 }
                 if broker {
                     broker::run(report, surroundings, &options.runtime, filter);
+                }
+                if providers {
+                    providers::run(report, surroundings, filter);
                 }
                 if page {
                     package::demo_page(report, surroundings, filter);
