@@ -6,8 +6,8 @@ import { runSuite } from "./suite.js";
 
 let copies = 0;
 const fresh = () => import(`${import.meta.resolve("agent-sandbox-web")}?fresh=${copies++}`);
-// Deno has one instance of a package, whatever follows its name.
-const hasCopies = !("Deno" in globalThis);
+// Deno and Bun have one instance of a package, whatever follows its name.
+const hasCopies = !("Deno" in globalThis || "Bun" in globalThis);
 const { failed } = await runSuite(sdk, JSON.parse(process.env.TEST_SETTINGS), console.log, hasCopies ? fresh : undefined, { config });
 
 // What a case left running must not keep the process: it counted as a failure if it mattered.
