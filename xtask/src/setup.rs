@@ -12,6 +12,7 @@ use crate::shell::{self, command, note, step};
 use crate::workspace;
 
 pub(crate) mod clients;
+pub(crate) mod image_server;
 pub(crate) mod kernels;
 mod runtimes;
 

@@ -7,10 +7,12 @@
 //! | [`rust`] | format, lints, native tests, conformance checks, wasm tests in headless Chromium |
 //! | [`package`] | type tests, checks of the built files, their sizes, its hosts, the playground, the elements |
 //! | [`broker`] | the broker in the runtimes of back ends, and from a page |
+//! | [`image_server`] | the client of the server that images bring |
 //! | [`places`] | end to end, in every runtime |
 
 mod broker;
 mod clients;
+mod image_server;
 mod package;
 mod places;
 mod report;
@@ -64,6 +66,8 @@ enum Step {
     E2e,
     /// The broker of `agent-sandbox-web/edge` in Node, workerd and a page, or in the places of --runtime
     Broker,
+    /// The client of `agent-sandbox-web/server` against recordings and the real server
+    Server,
     /// The playground of the demo site in Chromium
     Page,
     /// The custom elements in Chromium
@@ -116,13 +120,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Step::Packaging,
         Step::E2e,
         Step::Broker,
+        Step::Server,
         Step::Page,
         Step::Elements,
         Step::Migration,
     ]
     .map(wanted);
     if of_package.contains(&true) && report.check("build of the package", build::package) {
-        let [types, files, size, bench, packaging, e2e, broker, page, elements, migration] = of_package;
+        let [types, files, size, bench, packaging, e2e, broker, server, page, elements, migration] = of_package;
         if types {
             package::types(&mut report);
         }
@@ -135,7 +140,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if bench && report.check("standard JavaScript clients", setup::clients::for_node) {
             report.runner("benchmarks, briefly", &mut bench::smoke());
         }
-        if packaging || e2e || broker || page || elements || migration {
+        if packaging || e2e || broker || server || page || elements || migration {
             package::with_server(&mut report, |report, surroundings| {
                 if packaging {
                     package::hosts(report, surroundings, options.packaging, filter);
@@ -145,6 +150,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 }
                 if broker {
                     broker::run(report, surroundings, &options.runtime, filter);
+                }
+                if server {
+                    image_server::run(report, surroundings, filter);
                 }
                 if page {
                     package::demo_page(report, surroundings, filter);
