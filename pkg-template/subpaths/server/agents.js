@@ -73,8 +73,13 @@ async function* sessionEvents(calls, sessionId, given) {
   const { after } = opts;
   if (after !== undefined && typeof after !== "string" && !Number.isInteger(after)) throw wrong(`Option after of ${owner} must be the id of an event, not ${kind(after)}`);
   const clock = calls.clock(owner, { signal: opts.signal, requestTimeoutMs: 0 });
-  const open = (lastId) =>
-    calls.send(clock, "agents_sessions_events_stream", "GET", path, { query: lastId === undefined ? [] : [["after", String(lastId)]], accept: "text/event-stream" });
+  // Several events may have one id. After a cut all of them are asked for again, and those that came before are left out.
+  let number;
+  let seen = new Set();
+  const open = (lastId) => {
+    const behind = number === undefined ? lastId : String(Number(number) - 1);
+    return calls.send(clock, "agents_sessions_events_stream", "GET", path, { query: behind === undefined ? [] : [["after", String(behind)]], accept: "text/event-stream" });
+  };
   let last;
   // The server closes the stream behind an idle session, and only there.
   const isEnd = (event) => {
@@ -82,7 +87,15 @@ async function* sessionEvents(calls, sessionId, given) {
     last = event.event;
     return false;
   };
-  for await (const { event, data, id } of resumed(clock, open, { opts, owner, isEnd, lastEventId: after })) yield { event, data: valueOf(data), id };
+  for await (const { event, data, id } of resumed(clock, open, { opts, owner, isEnd, lastEventId: after })) {
+    const value = valueOf(data);
+    const name = value.event_id ?? data;
+    if (id !== number) seen = new Set();
+    if (seen.has(name)) continue;
+    if (/^[1-9]\d*$/.test(id)) number = id;
+    seen.add(name);
+    yield { event, data: value, id };
+  }
 }
 
 /** The raw content of an artifact. */

@@ -61,7 +61,7 @@ export class Calls {
    * read or to cancel; `clock` stays open.
    */
   async send(clock, endpoint, method, path, { query = [], json, body, headers = {}, accept, isAnonymous }) {
-    this.capabilities?.require(endpoint);
+    this.capabilities?.demand(endpoint);
     const content = json === undefined ? body : encode(json);
     if (typeof content === "string") this.#checkSize(endpoint, content);
     const all = { ...headers };
@@ -77,7 +77,7 @@ export class Calls {
         problem = error;
       }
       const wait = attempt < this.retries && !clock.stopped ? waitBefore(problem, method, attempt) : undefined;
-      if (wait === undefined) throw problem;
+      if (wait === undefined || wait >= clock.left) throw problem;
       await clock.sleep(wait);
     }
   }

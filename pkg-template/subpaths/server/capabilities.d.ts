@@ -19,7 +19,7 @@ export declare class ServerCapabilities {
     /** Why an endpoint cannot be used: `unknown_endpoint`, `endpoint_disabled`, `missing_scope`; undefined when it can. */
     denial(endpoint: string): string | undefined;
     /** Throws a {@link PolicyDeniedError} or an {@link EndpointUnavailableError} when it cannot be used. */
-    require(endpoint: string): void;
+    demand(endpoint: string): void;
     /** A limit of an endpoint, such as `maxBytes`; undefined when there is none. */
     limit(endpoint: string, key: string): number | undefined;
     /** A setting of an endpoint, such as `allowCommands`. */

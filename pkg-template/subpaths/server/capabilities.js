@@ -42,7 +42,7 @@ export class ServerCapabilities {
     return found.allowed ? undefined : (found.reason ?? "missing_scope");
   }
 
-  require(id) {
+  demand(id) {
     const code = this.denial(id);
     if (code === undefined) return;
     const { scopes = [], rule } = this.info(id) ?? {};

@@ -67,7 +67,7 @@ export function strings(value, name, least = 0) {
 export function stringMap(value, name) {
   if (!isObject(value)) throw wrong(`${name} must be an object with string values, not ${kind(value)}`);
   const pairs = Object.entries(value).filter(([, item]) => item !== undefined);
-  for (const [key, item] of pairs) if (typeof item !== "string") throw wrong(`${name}.${key} must be a string, not ${kind(item)}`);
+  for (const [key, item] of pairs) if (typeof item !== "string") throw wrong(`${name.replace(/^(Option )?\w+/, `$&.${key}`)} must be a string, not ${kind(item)}`);
   return Object.fromEntries(pairs);
 }
 

@@ -10,6 +10,7 @@ export class Clock {
   #timer;
   #outer;
   #forward;
+  #end = Infinity;
 
   /** `timeoutMs` of 0 or undefined sets no clock. `describe(ms)` is the sentence of the error. */
   constructor(outer, timeoutMs, describe) {
@@ -20,6 +21,7 @@ export class Clock {
       outer?.addEventListener("abort", this.#forward);
       if (timeoutMs) {
         const { message, code } = describe(timeoutMs);
+        this.#end = Date.now() + timeoutMs;
         this.#timer = setTimeout(() => this.#stop(new TimeoutError(message, { code })), timeoutMs);
       }
     }
@@ -33,6 +35,11 @@ export class Clock {
   /** Whether the call must end; `reason` says why. */
   get stopped() {
     return this.#controller.signal.aborted;
+  }
+
+  /** How long the call may go on, in ms. */
+  get left() {
+    return this.#end - Date.now();
   }
 
   get reason() {
