@@ -71,7 +71,7 @@ const cases = [
       for (const branch of branches) equal(Object.keys(branch), ["types", "default"], "branch");
     },
   },
-  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js", "server.js", "server.cjs", "server.workerd.js", "server.edge-light.js"].map((name) => ({
+  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js", "server.js", "server.workerd.js", "server.edge-light.js"].map((name) => ({
     name: `package: ${name} contains nothing that an edge runtime refuses`,
     async run() {
       const code = text(name);

@@ -22,10 +22,12 @@ pub(crate) fn install() -> Result<()> {
 
 /// The Python that it was installed with, and the folder of its packages: a sandbox sees the one, and gets copies of the other.
 pub(crate) fn parts() -> Result<(PathBuf, PathBuf)> {
-    const QUESTION: &str = "import os, sys, sysconfig; print(os.path.realpath(sys.executable)); print(sysconfig.get_path('purelib'))";
+    const QUESTION: &str =
+        "import os, sys, sysconfig; print(os.path.realpath(sys.executable)); print(sysconfig.get_path('purelib'))";
     let answer = shell::output(command(folder().join("bin/python3")).args(["-c", QUESTION]))?;
     let mut lines = answer.lines().map(PathBuf::from);
     let parts = lines.next().zip(lines.next()).context("Python does not say where its packages are")?;
-    fs::metadata(parts.1.join("agent_sandbox")).context("agent-sandbox-server is not installed: run `cargo xtask setup`")?;
+    fs::metadata(parts.1.join("agent_sandbox"))
+        .context("agent-sandbox-server is not installed: run `cargo xtask setup`")?;
     Ok(parts)
 }
