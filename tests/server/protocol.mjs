@@ -43,7 +43,9 @@ export const cases = [
         for (let id = from + 1; id <= from + 2; id++) response.write(`id: ${id}\nretry: 1\ndata: ${id}\n\n`);
         // Half an event, which never happened.
         response.write("id: 99\ndata: x");
-        return count < 4 ? setTimeout(() => response.destroy(), 20) : response.end("\n\nid: 100\nevent: last\ndata:\n\n");
+        // Cut off, or ended in good order but without the last event.
+        if (count < 4) return setTimeout(() => (count === 1 ? response.end() : response.destroy()), 20);
+        return response.end("\n\nid: 100\nevent: last\ndata:\n\n");
       },
       async ({ client, asked }) => {
         const told = [];
@@ -230,6 +232,10 @@ export const cases = [
             equal([error.retryable, posts.length], [false, 1]);
           },
         )({ sdk });
+        await against(json(503, "busy"), async ({ url: other, asked: posts }) => {
+          await rejects(new sdk.ServerClient(other, { retries: 5 }).commands.run("x"), sdk.ServiceBusyError, "service_busy");
+          equal(posts.length, 1);
+        })({ sdk });
       },
     ),
   },

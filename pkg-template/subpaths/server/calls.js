@@ -144,7 +144,8 @@ export function withSize({ bytes, ...rest }) {
   return camelKeys(bytes === undefined ? rest : { ...rest, size: bytes });
 }
 
-function encode(json) {
+/** JSON of what JSON can say; anything else would arrive as something else. */
+export function encode(json) {
   const found = unspeakable(json, "The body", new Set());
   if (found !== undefined) throw wrong(found);
   return JSON.stringify(json);

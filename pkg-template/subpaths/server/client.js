@@ -3,7 +3,7 @@
 
 import { agentsOf } from "./agents.js";
 import { ServerBrowser } from "./browser.js";
-import { Calls, defined, readText } from "./calls.js";
+import { Calls, defined, encode, readText } from "./calls.js";
 import { ServerCapabilities } from "./capabilities.js";
 import { isObject, kind, oneOf, optional, options, path as checkPath, strings, text, wrong } from "./check.js";
 import { ServerCode } from "./code.js";
@@ -171,6 +171,6 @@ function plainHeaders(headers) {
 function jsonInit(opts) {
   const headers = plainHeaders(opts.headers);
   if (opts.json === undefined) return { headers };
-  return { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(opts.json) };
+  return { headers: { "content-type": "application/json", ...headers }, body: encode(opts.json) };
 }
 
