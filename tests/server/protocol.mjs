@@ -298,7 +298,21 @@ export const cases = [
       }
       const client = new sdk.ServerClient("http://h.test", { fetch: () => Promise.reject(new Error("sent")), headers: () => ({ host: "x" }) });
       await rejects(client.commands.list(), sdk.InvalidArgumentError, "invalid_argument");
-      await rejects((async () => client.terminal.url("x"))(), sdk.InvalidArgumentError, "invalid_argument");
+      const calls = [
+        () => client.terminal.url("x"),
+        () => client.files.readText("x", { encoding: "none" }),
+        () => client.fetch("/x", { headers: 5 }),
+        () => client.request("GET", "/x", { json: NaN }),
+        () => all(client.events("/x", { isEnd: 5 })),
+        () => all(client.events("/x", { reconnect: { attempts: -1 } })),
+        () => client.process.run("x", { onStdout: 5 }),
+        () => client.files.watch("/x", { intervalMs: 0 }),
+        () => client.check("files_list", { op: "fly" }),
+        () => client.agents.sessions.get("a/b"),
+        () => client.agents.sessions.send("a", {}, { idempotencyKey: "ü" }),
+        () => client.commands.list({ signal: 5 }),
+      ];
+      for (const call of calls) await rejects((async () => call())(), sdk.InvalidArgumentError, "invalid_argument");
       equal(new sdk.ServerClient("http://h.test/p?q=1", { terminalUrl: "https://t.test/x/?k=v" }).terminal.url("ab"), "wss://t.test/x/pty?k=v&session_id=ab");
       equal(new sdk.ServerClient("http://localhost:9000").terminal.url("ab"), "ws://localhost:9001/pty?session_id=ab");
     },

@@ -5,7 +5,7 @@ import { agentsOf } from "./agents.js";
 import { ServerBrowser } from "./browser.js";
 import { Calls, defined, encode, readText } from "./calls.js";
 import { ServerCapabilities } from "./capabilities.js";
-import { isObject, kind, oneOf, optional, options, path as checkPath, strings, text, wrong } from "./check.js";
+import { callback, isObject, kind, oneOf, optional, options, path as checkPath, strings, text, wrong } from "./check.js";
 import { ServerCode } from "./code.js";
 import { ServerCommands } from "./commands.js";
 import { ServerDevTools } from "./dev-tools.js";
@@ -112,7 +112,7 @@ export class ServerClient {
       const content = body === undefined || body === null ? {} : { body, ...(typeof body?.getReader === "function" ? { duplex: "half" } : {}) };
       // Reading the answer is the caller's, and only the caller's signal ends it. The host holds that one weakly.
       const lasting = [clock.signal, this.#calls.signal, signal].filter(Boolean);
-      const all = { headers: plainHeaders(headers), signal: lasting.length > 1 ? AbortSignal.any(lasting) : lasting[0], ...content };
+      const all = { headers: plainHeaders(headers, owner), signal: lasting.length > 1 ? AbortSignal.any(lasting) : lasting[0], ...content };
       return await this.#calls.raw(clock, text(method, `method of ${owner}`).toUpperCase(), at, query, all);
     } finally {
       clock.end();
@@ -126,7 +126,7 @@ export class ServerClient {
     const [at, query] = targetOf(path, owner);
     const clock = this.#calls.clock(owner, opts);
     try {
-      const answer = await this.#calls.raw(clock, text(method, `method of ${owner}`).toUpperCase(), at, query, jsonInit(opts));
+      const answer = await this.#calls.raw(clock, text(method, `method of ${owner}`).toUpperCase(), at, query, jsonInit(opts, owner));
       if (answer.status < 200 || answer.status > 299) throw await this.#calls.refused(answer, clock, undefined);
       const content = await readText(answer, clock, this.#calls.largest, method);
       return content === "" ? undefined : parseJson(content);
@@ -144,10 +144,11 @@ export class ServerClient {
     const opts = options(given, owner);
     const [at, query] = targetOf(path, owner);
     const last = optional(text, opts.lastEventId, `Option lastEventId of ${owner}`);
+    callback(opts.isEnd, `Option isEnd of ${owner}`);
     const isEnd = opts.isEnd === undefined ? (event) => event === undefined : (event) => event !== undefined && opts.isEnd(event) === true;
     const clock = this.#calls.clock(owner, { signal: opts.signal, requestTimeoutMs: 0 });
     const open = async (lastId) => {
-      const headers = { accept: "text/event-stream", ...plainHeaders(opts.headers), ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
+      const headers = { accept: "text/event-stream", ...plainHeaders(opts.headers, owner), ...(lastId === undefined ? {} : { "last-event-id": lastId }) };
       const answer = await this.#calls.raw(clock, "GET", at, query, { headers });
       if (answer.status === 200) return answer;
       throw await this.#calls.refused(answer, clock, undefined);
@@ -164,12 +165,17 @@ function targetOf(path, owner) {
   return [at, [...new URLSearchParams(search)]];
 }
 
-function plainHeaders(headers) {
-  return headers === undefined || headers === null ? {} : Object.fromEntries(new Headers(headers));
+function plainHeaders(headers, owner) {
+  if (headers === undefined || headers === null) return {};
+  try {
+    return Object.fromEntries(new Headers(headers));
+  } catch {
+    throw wrong(`Option headers of ${owner} must be what a Headers object is made from`);
+  }
 }
 
-function jsonInit(opts) {
-  const headers = plainHeaders(opts.headers);
+function jsonInit(opts, owner) {
+  const headers = plainHeaders(opts.headers, owner);
   if (opts.json === undefined) return { headers };
   return { headers: { "content-type": "application/json", ...headers }, body: encode(opts.json) };
 }

@@ -3,7 +3,7 @@
 import { SandboxError, UnsupportedError } from "#package";
 import { bytesOf, fromBase64, toBase64 } from "./base64.js";
 import { callOptions, defined, queryOf, withSize } from "./calls.js";
-import { flag, milliseconds, oneOf, optional, options, path as checkPath, strings, text, whole } from "./check.js";
+import { flag, milliseconds, oneOf, optional, options, path as checkPath, strings, text, whole, wrong } from "./check.js";
 import { EndpointUnavailableError, PathDeniedError, PayloadTooLargeError, PolicyDeniedError, failure, tooLarge } from "./errors.js";
 import { once } from "./events.js";
 import { camel, camelKeys, time } from "./json.js";
@@ -109,8 +109,8 @@ export class ServerFiles {
   /** Bytes that are no text become U+FFFD. */
   async readText(path, given) {
     const opts = options(given, "files.readText");
-    const encoding = optional(text, opts.encoding, "Option encoding of files.readText") ?? "utf-8";
-    return new TextDecoder(encoding).decode(await this.download(path, opts));
+    const decoder = decoderOf(optional(text, opts.encoding, "Option encoding of files.readText") ?? "utf-8");
+    return decoder.decode(await this.download(path, opts));
   }
 
   async archive(paths, given) {
@@ -184,6 +184,14 @@ async function* changes(calls, opts, owner, query, timeoutMs) {
   const clock = calls.clock(owner, { ...opts, requestTimeoutMs: undefined }, timeoutMs);
   for await (const { event, data } of once(calls, clock, "files_watch", "GET", "/files/watch", { query }, (found) => found.event === "end")) {
     if (event === "change") yield { type: data.type, path: data.path, isDir: data.is_dir === true };
+  }
+}
+
+function decoderOf(encoding) {
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    throw wrong("Option encoding of files.readText must be the name of an encoding that this runtime can read");
   }
 }
 
