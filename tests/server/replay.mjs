@@ -84,7 +84,7 @@ export function eventsOf(text) {
     .map(({ event, data, id = "" }) => ({ event, data: JSON.parse(data), id }));
 }
 
-const LOUD = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
 /**
  * A value in the form in which both are compared: names as on the wire, times in whole milliseconds, and without what is absent
@@ -96,7 +96,7 @@ export function plain(value, name = "") {
   if (Array.isArray(value)) return value.map((item) => plain(item));
   if (Number.isNaN(value)) return "NaN";
   if (typeof value === "number" && /(_at|timestamp|startedAt|createdAt)$/.test(name) && value > 1e9) return new Date(value * 1000).toISOString();
-  if (typeof value === "string") return LOUD.test(value) ? new Date(value).toISOString() : value;
+  if (typeof value === "string") return MOMENT.test(value) ? new Date(value).toISOString() : value;
   if (typeof value !== "object" || value === null) return value;
   const pairs = Object.entries(value)
     .map(([key, item]) => [wireName(key), plain(item, key)])

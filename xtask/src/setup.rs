@@ -24,7 +24,8 @@ pub(crate) fn everything() -> Result<()> {
     for_build()?;
     for_server()?;
     for_test()?;
-    kernels::install()
+    kernels::install()?;
+    image_server::install()
 }
 
 /// What `cargo xtask build` needs.

@@ -189,7 +189,7 @@ function unreachable(method, origin, cause) {
   return new ConnectionError(`The server at ${origin} did not answer, and whether it has acted on the request is unknown. ${reach}`, { code: "outcome_unknown", cause });
 }
 
-export function lost(method, cause) {
+function lost(method, cause) {
   if (method === "GET") return new ConnectionError("The connection to the server broke while its answer was read", { code: "connection_lost", retryable: true, cause });
   return new ConnectionError("The connection broke while the answer was read. The server has acted on the request", { code: "connection_lost", cause });
 }

@@ -26,7 +26,7 @@ function checked(line, owner) {
 }
 
 /** One word in single quotes, in which nothing has a meaning. */
-export function quote(word) {
+function quote(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 

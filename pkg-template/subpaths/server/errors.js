@@ -14,6 +14,7 @@ import {
   TimeoutError,
   UnsupportedError,
 } from "#package";
+import { isObject } from "./check.js";
 
 /** A refusal of the server that has no class of its own. */
 export class ServerError extends SandboxError {}
@@ -130,10 +131,6 @@ export function commandRefusal(name, error) {
   if (status === 400 && code === undefined) return failure(CommandArgumentError, "command_argument", `Command ${JSON.stringify(name)} refused its arguments: ${said}`, facts);
   if (status === 500 && !(error instanceof TimeoutError)) return failure(CommandExecutionError, "command_failed", `Command ${JSON.stringify(name)} failed: ${said}`, facts);
   return error;
-}
-
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function capital(words) {

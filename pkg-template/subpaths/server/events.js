@@ -47,7 +47,7 @@ export async function* once(calls, clock, endpoint, method, path, request, isEnd
 }
 
 /** The options of streams that go on after a cut. */
-export function reconnectOf(opts, owner) {
+function reconnectOf(opts, owner) {
   const { reconnect = true } = opts;
   if (reconnect === false) return { ...RECONNECT, attempts: 0 };
   if (reconnect === true) return RECONNECT;

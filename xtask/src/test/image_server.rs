@@ -5,9 +5,6 @@ use super::report::Report;
 use crate::setup::image_server;
 
 pub(super) fn run(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
-    if !report.check("agent-sandbox-server", image_server::install) {
-        return;
-    }
     let mut parts = None;
     report.check("packages of agent-sandbox-server", || {
         parts = Some(image_server::parts()?);
