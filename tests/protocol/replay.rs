@@ -61,7 +61,7 @@ pub(crate) fn replay(file: &str, list: &str, run: impl Fn(&Value) -> Outcome) {
 
 /// What a case is called in the list of differences.
 pub(crate) fn case_name(case: &Value, index: usize) -> String {
-    let named = ["name", "desc", "key"].iter().find_map(|field| case[*field].as_str());
+    let named = ["name", "desc", "key", "id"].iter().find_map(|field| case[*field].as_str());
     named.map_or_else(|| index.to_string(), str::to_owned)
 }
 

@@ -1,6 +1,7 @@
 // No `any` is left in what the package exports: neither in a member, nor in what a method takes or answers.
 
 import type * as sdk from "agent-sandbox-web";
+import type * as server from "agent-sandbox-web/server";
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
@@ -31,6 +32,11 @@ export type Checked = [
   Nothing<Leaks<typeof sdk>>,
   Nothing<Classes<keyof typeof sdk>>,
   Nothing<Leaks<sdk.SandboxOpts>>,
+  Nothing<Leaks<server.ServerClient>>,
+  Nothing<Leaks<server.ServerCapabilities>>,
+  Nothing<Leaks<server.ServerProcess>>,
+  Nothing<Leaks<server.ServerProcesses & server.ServerFiles & server.ServerCommands>>,
+  Nothing<Leaks<server.ServerBrowser & server.ServerSystem & server.ServerDevTools & server.ServerCode>>,
   Nothing<Leaks<sdk.CommandStartOpts>>,
   Nothing<Leaks<sdk.CommandResult>>,
   Nothing<Leaks<sdk.EntryInfo>>,

@@ -12,6 +12,7 @@ use crate::shell::{self, command, note, step};
 use crate::workspace;
 
 pub(crate) mod clients;
+pub(crate) mod image_server;
 pub(crate) mod kernels;
 mod runtimes;
 
@@ -23,7 +24,8 @@ pub(crate) fn everything() -> Result<()> {
     for_build()?;
     for_server()?;
     for_test()?;
-    kernels::install()
+    kernels::install()?;
+    image_server::install()
 }
 
 /// What `cargo xtask build` needs.

@@ -79,17 +79,35 @@ export async function forward({ options, sessions, sandboxes }, visitor, request
 
   const target = new URL(`${base}${aimed.path}${url.search}`);
   const hasBody = request.body !== null && request.body !== undefined && request.method !== "GET" && request.method !== "HEAD";
+  const body = hasBody ? await bodyFor(kind, request) : undefined;
   const init = { method: request.method, headers, redirect: "manual", signal: request.signal };
   const ask = options.connection.fetch ?? fetch;
   let answer;
   try {
-    answer = await ask(target, hasBody ? { ...init, body: request.body, duplex: "half" } : init);
+    answer = await ask(target, hasBody ? { ...init, body, duplex: "half" } : init);
   } catch (cause) {
     throw new Refusal(502, "unreachable", "The sandbox does not answer", { retryAfterMs: 1000, cause });
   }
   // Refused by the sandbox, or by what leads to it: what is known of it is out of date.
   if (answer.status === 401 || answer.status === 403 || answer.status === 502) sandboxes.forget(sandboxId);
   return new Response(answer.body, { status: answer.status, headers: answerHeaders(answer, target, kind === "port" ? aimed.port : undefined, options.path) });
+}
+
+/** The largest body that is passed on to a port in one piece, in bytes. */
+const WHOLE = 10_485_760;
+
+/**
+ * What is passed on as the body. Servers of a few lines do not understand bodies in chunks, which is how a stream is sent: what has
+ * a length and is small reaches a port with it.
+ */
+async function bodyFor(kind, request) {
+  const length = Number(request.headers.get("content-length"));
+  if (kind !== "port" || !(length > 0 && length <= WHOLE)) return request.body;
+  try {
+    return await request.arrayBuffer();
+  } catch (cause) {
+    throw new Refusal(400, "invalid_argument", "The body of the request broke off", { cause });
+  }
 }
 
 /** `port/<n>/<path>`. */

@@ -15,7 +15,7 @@ use crate::workspace;
 const LANGUAGE: &str = "es2022";
 
 /// Entries that stand on another one.
-const SUBPATHS: [&str; 4] = ["code-interpreter", "config", "edge", "providers"];
+const SUBPATHS: [&str; 5] = ["code-interpreter", "config", "edge", "providers", "server"];
 
 pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     let template = workspace::root().join("pkg-template");
@@ -64,12 +64,33 @@ fn subpaths() -> Result<()> {
             // Named last: a path would be looked for before it is there.
             workspace::write(&file, workspace::read(&file)?.replace(MAIN, &format!("./{main}")))?;
         }
-        let types = workspace::read(&folder.join(format!("{name}.d.ts")))?;
+        let types = subpath_types(&folder, name)?;
         for (ending, main) in [("d.ts", "index.js"), ("d.cts", "index.cjs")] {
             workspace::write(&dist.join(format!("{name}.{ending}")), types.replace(MAIN, &format!("./{main}")))?;
         }
     }
     Ok(())
+}
+
+/// The types of a subpath: `<name>.d.ts`, and behind it what the files of `<name>/` declare. They are one module, so only the first
+/// one imports.
+fn subpath_types(folder: &Path, name: &str) -> Result<String> {
+    let mut types = workspace::read(&folder.join(format!("{name}.d.ts")))?;
+    let mut parts = Vec::new();
+    if let Ok(entries) = fs::read_dir(folder.join(name)) {
+        for entry in entries {
+            let path = entry?.path();
+            if path.to_string_lossy().ends_with(".d.ts") {
+                parts.push(path);
+            }
+        }
+    }
+    parts.sort();
+    for part in parts {
+        types.push('\n');
+        types.push_str(&workspace::read(&part)?);
+    }
+    Ok(types)
 }
 
 /// The custom elements, over the main entry. What they load late (the editor, the terminal, what renders results) becomes chunks

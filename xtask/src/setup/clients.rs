@@ -2,7 +2,7 @@
 //! lock files in `tests/clients` name.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -43,16 +43,20 @@ pub(crate) fn for_node() -> Result<()> {
 }
 
 fn for_python() -> Result<()> {
-    let (folder, lock) = (python_folder(), workspace::root().join("tests/clients/python/requirements.txt"));
-    if is_installed(&folder, &lock) {
+    environment(&python_folder(), &workspace::root().join("tests/clients/python/requirements.txt"))
+}
+
+/// Makes a Python environment in `folder` with what the lock file names, unless it is there.
+pub(super) fn environment(folder: &Path, lock: &Path) -> Result<()> {
+    if is_installed(folder, lock) {
         note("present");
         return Ok(());
     }
     let python = find_python()?;
     note(&format!("with {}", python.display()));
-    workspace::remove(&folder)?;
-    shell::run(command(&python).args(["-m", "venv"]).arg(&folder))?;
-    let mut pip = command(self::python());
+    workspace::remove(folder)?;
+    shell::run(command(&python).args(["-m", "venv"]).arg(folder))?;
+    let mut pip = command(folder.join("bin/python3"));
     pip.args([
         "-m",
         "pip",
@@ -64,7 +68,7 @@ fn for_python() -> Result<()> {
         "--no-compile",
         "--no-input",
     ]);
-    shell::run(pip.arg("-r").arg(&lock))?;
-    fs::copy(&lock, folder.join(STAMP))?;
+    shell::run(pip.arg("-r").arg(lock))?;
+    fs::copy(lock, folder.join(STAMP))?;
     Ok(())
 }

@@ -8,10 +8,12 @@
 //! | [`package`] | type tests, checks of the built files, their sizes, its hosts, the playground, the elements |
 //! | [`broker`] | the broker in the runtimes of back ends, and from a page |
 //! | [`providers`] | the provider family in Node and workerd |
+//! | [`image_server`] | the client of the server that images bring |
 //! | [`places`] | end to end, in every runtime |
 
 mod broker;
 mod clients;
+mod image_server;
 mod package;
 mod places;
 mod providers;
@@ -68,6 +70,8 @@ enum Step {
     Broker,
     /// The provider family of `agent-sandbox-web/providers` in Node and workerd
     Providers,
+    /// The client of `agent-sandbox-web/server` against recordings and the real server
+    Server,
     /// The playground of the demo site in Chromium
     Page,
     /// The custom elements in Chromium
@@ -81,6 +85,21 @@ enum Step {
     /// The standard JavaScript and Python clients against the local server, with nothing but environment variables
     Clients,
 }
+
+/// What needs the built package and no server.
+const OF_PACKAGE: [Step; 4] = [Step::Types, Step::Package, Step::Size, Step::Bench];
+
+/// What needs the built package and a local server, which they share.
+const WITH_SERVER: [Step; 8] = [
+    Step::Packaging,
+    Step::E2e,
+    Step::Broker,
+    Step::Providers,
+    Step::Server,
+    Step::Page,
+    Step::Elements,
+    Step::Migration,
+];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let wanted = |step: Step| match step {
@@ -112,56 +131,35 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if wanted(Step::Wasm) {
         rust::wasm(&mut report, filter);
     }
-    let of_package = [
-        Step::Types,
-        Step::Package,
-        Step::Size,
-        Step::Bench,
-        Step::Packaging,
-        Step::E2e,
-        Step::Broker,
-        Step::Providers,
-        Step::Page,
-        Step::Elements,
-        Step::Migration,
-    ]
-    .map(wanted);
-    if of_package.contains(&true) && report.check("build of the package", build::package) {
-        let [types, files, size, bench, packaging, e2e, broker, providers, page, elements, migration] = of_package;
-        if types {
+    if OF_PACKAGE.iter().chain(&WITH_SERVER).any(|step| wanted(*step))
+        && report.check("build of the package", build::package)
+    {
+        if wanted(Step::Types) {
             package::types(&mut report);
         }
-        if files {
+        if wanted(Step::Package) {
             package::files(&mut report, filter);
         }
-        if size {
+        if wanted(Step::Size) {
             package::size(&mut report);
         }
-        if bench && report.check("standard JavaScript clients", setup::clients::for_node) {
+        if wanted(Step::Bench) && report.check("standard JavaScript clients", setup::clients::for_node) {
             report.runner("benchmarks, briefly", &mut bench::smoke());
         }
-        if packaging || e2e || broker || providers || page || elements || migration {
+        if WITH_SERVER.iter().any(|step| wanted(*step)) {
             package::with_server(&mut report, |report, surroundings| {
-                if packaging {
-                    package::hosts(report, surroundings, options.packaging, filter);
-                }
-                if e2e {
-                    places::run(report, surroundings, &options.runtime, filter);
-                }
-                if broker {
-                    broker::run(report, surroundings, &options.runtime, filter);
-                }
-                if providers {
-                    providers::run(report, surroundings, filter);
-                }
-                if page {
-                    package::demo_page(report, surroundings, filter);
-                }
-                if elements {
-                    package::elements(report, surroundings, filter);
-                }
-                if migration {
-                    package::migration(report, surroundings, filter);
+                for step in WITH_SERVER.into_iter().filter(|step| wanted(*step)) {
+                    match step {
+                        Step::Packaging => package::hosts(report, surroundings, options.packaging, filter),
+                        Step::E2e => places::run(report, surroundings, &options.runtime, filter),
+                        Step::Broker => broker::run(report, surroundings, &options.runtime, filter),
+                        Step::Providers => providers::run(report, surroundings, filter),
+                        Step::Server => image_server::run(report, surroundings, filter),
+                        Step::Page => package::demo_page(report, surroundings, filter),
+                        Step::Elements => package::elements(report, surroundings, filter),
+                        Step::Migration => package::migration(report, surroundings, filter),
+                        _ => unreachable!("it needs no server"),
+                    }
                 }
             });
         }
