@@ -173,7 +173,7 @@ export class SandboxCode extends SandboxElement {
     this.#end("error", "Could not be run to its end", ended);
     const again = { label: "Run again", run: () => this.run() };
     const anew = { label: "Start a new sandbox", run: () => session.restart().catch(() => {}) };
-    this.#notice.show(shown, saysGone(shown) ? [anew] : mayBeGone(shown) ? [again, anew] : [again]);
+    this.#notice.show(shown, saysGone(shown) ? [anew] : mayBeGone(shown) && session.state !== "idle" ? [again, anew] : [again]);
     return undefined;
   }
 

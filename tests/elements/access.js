@@ -81,7 +81,7 @@ export const cases = [
       const { page, context } = ctx;
       await open(ctx);
       await page.locator("sandbox-code#first [role=textbox]").waitFor();
-      await page.route("**/sandbox", (route) => route.fulfill({ status: 429, json: { message: "Only three at a time." } }));
+      await page.route("**/sandbox", (route) => route.fulfill({ status: 429, json: { error: { code: "too_many_sandboxes", message: "Only three at a time.", retryable: true } } }));
       await run(page, "first");
       await look(page, "refused");
       await page.unroute("**/sandbox");

@@ -3,6 +3,9 @@
 import { assert, equal } from "../e2e/assert.js";
 import { cell, control, ended, goOffline, gone, open, output, run, sandboxId, session, start, state } from "./steps.js";
 
+/** What a back end says to a visitor who has enough. */
+const REFUSAL = { status: 429, json: { error: { code: "too_many_sandboxes", message: "Only three at a time.", retryable: true } } };
+
 export const cases = [
   {
     name: "code: nothing is asked for until the first run; cells share variables unless they are apart",
@@ -26,6 +29,7 @@ export const cases = [
       equal(asked.filter((path) => path === "/sandbox").length, 1, "sandboxes asked for");
       const id = await sandboxId(page);
       equal((await control(ctx, "GET", `/sandboxes/${id}`)).status, 200);
+      await page.evaluate(() => document.querySelector("sandbox-session").setAttribute("on-disconnect", "kill"));
       await page.goto("about:blank");
       await gone(ctx, id);
     },
@@ -159,8 +163,8 @@ export const cases = [
     async run(ctx) {
       const { page } = ctx;
       const asked = [];
-      await page.route("**/sandbox", async (route) => {
-        asked.push(route.request().postDataJSON());
+      await page.route("**/sandbox{,/**}", async (route) => {
+        asked.push(new URL(route.request().url()).pathname);
         const response = await route.fetch();
         const token = await response.json();
         // The first is over as soon as it is there.
@@ -171,8 +175,7 @@ export const cases = [
       equal(await run(page, "first"), "ok");
       equal(await run(page, "second"), "ok");
       equal((await output(page, "second").innerText()).trim(), "43");
-      const id = await sandboxId(page);
-      equal(asked, [{}, { sandboxId: id }]);
+      equal(asked, ["/sandbox", "/sandbox/refresh"]);
     },
   },
   {
@@ -180,7 +183,7 @@ export const cases = [
     networkErrors: true,
     async run(ctx) {
       const { page } = ctx;
-      await page.route("**/sandbox", (route) => route.fulfill({ status: 429, json: { message: "Only three at a time." } }));
+      await page.route("**/sandbox", (route) => route.fulfill(REFUSAL));
       await open(ctx);
       equal(await run(page, "first"), "error");
       await session(page, "idle");
@@ -191,7 +194,7 @@ export const cases = [
     },
   },
   {
-    name: "code: after a reload the page starts anew, and the former sandbox is over",
+    name: "code: after a reload the same sandbox is found again, until it is ended",
     async run(ctx) {
       const { page } = ctx;
       await open(ctx);
@@ -199,13 +202,34 @@ export const cases = [
       const id = await sandboxId(page);
       await page.reload();
       await session(page, "idle");
+      equal(await run(page, "second"), "ok");
+      equal((await output(page, "second").innerText()).trim(), "43", "a variable of the former page");
+      equal(await sandboxId(page), id);
+      await page.getByRole("button", { name: "Restart" }).click();
       await gone(ctx, id);
-      equal(await run(page, "first"), "ok");
-      assert((await sandboxId(page)) !== id, "another sandbox");
+      await session(page, "ready");
+      const next = await sandboxId(page);
+      assert(next !== id, "another sandbox");
       await page.getByRole("button", { name: "End" }).click();
       await session(page, "ended");
+      await gone(ctx, next);
       await page.getByRole("button", { name: "Start a new sandbox" }).click();
       await session(page, "ready");
+    },
+  },
+  {
+    name: "code: a back end that does not end sandboxes is no way to another one, and the bar says so",
+    networkErrors: true,
+    async run(ctx) {
+      const { page } = ctx;
+      await page.route("**/sandbox/kill", (route) => route.fulfill({ status: 403, json: { error: { code: "scope_missing", message: "No." } } }));
+      await open(ctx);
+      equal(await run(page, "first"), "ok");
+      const id = await sandboxId(page);
+      await page.getByRole("button", { name: "Restart" }).click();
+      await page.locator("sandbox-session").getByRole("alert").getByText("sandbox_kept").waitFor();
+      equal(await run(page, "second"), "ok");
+      equal(await sandboxId(page), id);
     },
   },
   {
