@@ -71,8 +71,11 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     fn start() -> Result<Self> {
         let server = Server::start()?;
-        let site = demo::site(&server).folder("/tests/", workspace::root().join("tests"));
-        let web = site.folder("/migration/", migration_folder()).serve(0)?;
+        let site = demo::site(&server)?
+            .folder("/pkg/", workspace::installed_package())
+            .folder("/tests/", workspace::root().join("tests"))
+            .folder("/migration/", migration_folder());
+        let web = site.serve(0)?;
         Ok(Self { server, web })
     }
 
