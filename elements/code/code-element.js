@@ -52,7 +52,8 @@ export class SandboxCode extends SandboxElement {
     });
     const place = el("div");
     this.#notice = new Notice(place, ADVICE);
-    const bar = el("div", { class: "bar", part: "bar" }, this.#run, this.#stop, this.#result, el("span", { class: "space" }), this.#clear, this.#reset, this.#language, this.#count);
+    const tools = el("span", { class: "tools" }, this.#clear, this.#reset, this.#language, this.#count);
+    const bar = el("div", { class: "bar", part: "bar" }, this.#run, this.#stop, this.#result, tools);
     this.#frame = el("div", { class: "frame cell", part: "cell", role: "group" }, this.#source.element, bar, place, this.#output.element, this.#live);
     this.root.append(this.#frame);
     this.addEventListener("keydown", (event) => {

@@ -61,10 +61,19 @@ export const cases = [
         const bare = await plain.newPage();
         await bare.goto(`${origin}/tests/elements/page.html`);
         await bare.getByText("x = 6 * 7").waitFor();
+        await bare.goto(`${origin}/`);
+        await bare.locator("p.noscript").waitFor();
+        const code = await bare.locator("sandbox-code#plot").innerText();
+        assert(/^import matplotlib[^]*\nfor city in months:\n    plt/.test(code), `the code as it should be read: ${code}`);
       } finally {
         await plain.close();
       }
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      await page.route("**/elements-codemirror-*", async (route) => (await held, route.continue()));
       await open({ ...ctx, context });
+      equal(await cell(page, "first").locator(".source").innerText(), "x = 6 * 7\nprint(x)", "before the editor");
+      release();
       const editor = cell(page, "first").getByRole("textbox", { name: "First cell" });
       await editor.waitFor();
       await editor.click();
@@ -106,6 +115,8 @@ export const cases = [
       const failure = output(page, "first").locator(".failure");
       await failure.locator(".failure-name").getByText("ZeroDivisionError").waitFor();
       await failure.getByText("return 1 / 0").first().waitFor();
+      const traceback = await failure.locator(".text").innerText();
+      assert(traceback.startsWith("Cell In[1]"), `the head of the traceback: ${traceback.slice(0, 200)}`);
       equal(await run(page, "second", "raise ValueError('\\033[31mred\\033[0m and plain')"), "failed");
       equal(await output(page, "second").locator(".text .in-1").first().innerText(), "red");
       assert(!(await output(page, "second").innerText()).includes("\u001b"), "escape characters");

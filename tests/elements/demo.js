@@ -10,6 +10,9 @@ export const cases = [
     policyNotices: true,
     async run({ page, origin }) {
       await page.goto(`${origin}/`);
+      // What stands in a session is the page's, and looks like the rest of it.
+      const looks = await page.locator("main > p:not(.lead), sandbox-session > p").evaluateAll((all) => all.map((p) => [getComputedStyle(p).font, getComputedStyle(p).color].join()));
+      equal([looks.length > 4, new Set(looks).size], [true, 1]);
       for (const id of ["make", "table", "plot", "script"]) {
         await start(page, id);
         equal(await ended(page, id), "ok", id);

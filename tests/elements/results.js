@@ -4,7 +4,7 @@ import { assert, equal } from "../e2e/assert.js";
 import { cell, open, output, run } from "./steps.js";
 
 /** Shows data as the formats of one result. */
-const display = (data) => `from IPython.display import display\nimport json\ndisplay(json.loads(${JSON.stringify(JSON.stringify(data))}), raw=True)`;
+export const display = (data) => `from IPython.display import display\nimport json\ndisplay(json.loads(${JSON.stringify(JSON.stringify(data))}), raw=True)`;
 
 /** Shows an image of 20 MB, which is noise and cannot be compressed. */
 const NOISE = `import os, struct, zlib
@@ -20,8 +20,8 @@ const frame = (page, id) => cell(page, id).frameLocator("iframe");
 
 /** What tells on itself when any of it runs or loads something: addresses that nobody serves, and a mark on the page. */
 const MARK = "document.documentElement.dataset.hacked='yes';parent.document.documentElement.dataset.hacked='yes'";
-const LEAK = "http://leak.localhost:9/";
-const HOSTILE = `
+export const LEAK = "http://leak.localhost:9/";
+export const HOSTILE = `
 <script>${MARK}</script><script src="${LEAK}script.js"></script>
 <img src=x onerror="${MARK}"><img src="${LEAK}image.png"><img srcset="${LEAK}set.png 1x">
 <svg onload="${MARK}"><script>${MARK}</script><image href="${LEAK}svg.png"/><animate onbegin="${MARK}" attributeName="x"/><foreignObject><iframe srcdoc="<script>${MARK}</script>"></iframe></foreignObject></svg>

@@ -66,7 +66,7 @@ enum Step {
     Broker,
     /// The playground of the demo site in Chromium
     Page,
-    /// The custom elements in Chromium
+    /// The custom elements in Chromium, or with `--runtime firefox` in Firefox
     Elements,
     /// Programs written for the standard JavaScript clients, with them and with this package, in Node and a page
     Migration,
@@ -150,7 +150,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                     package::demo_page(report, surroundings, filter);
                 }
                 if elements {
-                    package::elements(report, surroundings, filter);
+                    package::elements(report, surroundings, &options.runtime, filter);
                 }
                 if migration {
                     package::migration(report, surroundings, filter);
