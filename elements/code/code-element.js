@@ -111,6 +111,7 @@ export class SandboxCode extends SandboxElement {
     this.#stopper = stopper;
     this.#notice.clear();
     this.#output.clear();
+    this.#count.textContent = "";
     this.#become("waiting", "Waiting for the sandbox…");
     this.emit("sandboxrunstart", {});
     try {

@@ -59,6 +59,7 @@ export const cases = [
   },
   {
     name: "a DataFrame is a table, a plot a drawing, and hostile markup runs nothing and sends nothing",
+    policyNotices: true,
     async run(ctx) {
       const { page } = ctx;
       const left = [];
