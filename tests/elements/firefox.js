@@ -92,7 +92,12 @@ export const cases = [
       await page.waitForFunction(() => document.getElementById("first").state === "ok");
       await page.waitForFunction(() => document.getElementById("files").shadowRoot.textContent.includes("made.txt"));
 
-      await page.evaluate(() => document.getElementById("terminal").open());
+      await page.evaluate(() => {
+        const terminal = document.getElementById("terminal");
+        // What is out of sight is not drawn.
+        terminal.scrollIntoView();
+        return terminal.open();
+      });
       await page.waitForFunction(() => document.getElementById("terminal").state === "ready");
       const rows = () => page.evaluate(() => [...document.getElementById("terminal").shadowRoot.querySelectorAll(".xterm-rows > *")].map((row) => row.textContent.trim()).join("\n"));
       await eventually(async () => /\$$/m.test(await rows()), "a prompt");
