@@ -103,7 +103,10 @@ function visitorOf(request) {
 
 let backend;
 
-/** The same as a Worker, whose variables and secrets come with each request. */
+/**
+ * The same as a Worker, whose variables and secrets come with each request: `wrangler secret put E2B_API_KEY`, likewise `BROKER_SECRET`;
+ * `ORIGINS` is a variable, separated by commas.
+ */
 export default {
   fetch(request, env, context) {
     const { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, BROKER_SECRET: secret, ORIGINS: origins } = env;

@@ -1,6 +1,6 @@
 // The back end of the demo site, which users copy: a broker for strangers, told apart by a cookie. Asked over HTTP in every host.
 
-import { createBackend } from "../../www/backend.js";
+import worker from "../../www/backend.js";
 import { assert, equal } from "../e2e/assert.js";
 
 /** A browser that has come to the page. */
@@ -106,11 +106,13 @@ export const cases = [
     },
   },
   {
-    name: "demo: over HTTPS its cookie is for HTTPS alone",
-    async run({ connection }) {
-      const handle = createBackend({ ...connection, secret: "x".repeat(32), origins: ["https://docs.example"] });
-      const post = (path, headers) =>
-        handle(new Request(`https://docs.example/sandbox${path}`, { method: "POST", headers: { origin: "https://docs.example", "content-type": "application/json", ...headers } }));
+    name: "demo: as a Worker it takes its secrets from there, and over HTTPS its cookie is for HTTPS alone",
+    async run({ connection: { apiKey, apiUrl } }) {
+      const env = { E2B_API_KEY: apiKey, E2B_API_URL: apiUrl, BROKER_SECRET: "x".repeat(32), ORIGINS: "https://docs.example,https://app.example" };
+      const post = (path, headers) => {
+        const own = { origin: "https://docs.example", "content-type": "application/json" };
+        return worker.fetch(new Request(`https://docs.example/sandbox${path}`, { method: "POST", headers: { ...own, ...headers } }), env);
+      };
       const response = await post("", {});
       const [cookie] = response.headers.getSetCookie();
       const { session } = await response.json();
