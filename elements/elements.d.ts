@@ -18,15 +18,14 @@ export declare class SandboxElement extends HTMLElement {}
 /**
  * `<sandbox-session endpoint="/sandbox">`: gives the elements inside of it one sandbox, which starts when it is first needed.
  *
- * Attributes: `endpoint`; `credentials` of the requests to it (`"same-origin"`, `"include"`, `"omit"`; default `"same-origin"`);
- * `on-disconnect`, what happens to the sandbox when the element or the page goes: `"kill"` (default) or `"leave"` (default for a
- * `sandbox` that the page set); `status="none"` hides the bar; `theme` (`"light"`, `"dark"`, `"auto"`; default: the page's).
- *
- * The endpoint answers `POST {}` with an attach token (`sandbox.toToken()`) of a new sandbox, `POST { sandboxId }` with the next token
- * of that one, 404 or 410 when it has ended, and ends it at `DELETE { sandboxId }`.
+ * Attributes: `endpoint`, the address of a broker (`createSandboxBroker` of `agent-sandbox-web/edge`), which gives each visitor a
+ * sandbox, the same one in other tabs and after a reload; `name`, which of the visitor's sandboxes, where the broker allows several;
+ * `credentials` of the requests to it (`"same-origin"`, `"include"`, `"omit"`; default `"same-origin"`); `on-disconnect`, what happens
+ * to the sandbox when the element or the page goes: `"leave"` (default: it ends when the broker's time is up) or `"kill"` (default for
+ * a `sandbox` that is a function); `status="none"` hides the bar; `theme` (`"light"`, `"dark"`, `"auto"`; default: the page's).
  */
 export declare class SandboxSession extends SandboxElement {
-    /** The address of the page's back end, relative to the page. */
+    /** The address of the broker, relative to the page. For one that wants headers, set `sandbox` to a function that attaches. */
     endpoint: string;
     /** The sandbox, while there is one. Set it, or a function that makes one, in place of `endpoint`. */
     get sandbox(): Sandbox | undefined;
@@ -37,11 +36,14 @@ export declare class SandboxSession extends SandboxElement {
     /**
      * The sandbox, started if there was none yet.
      *
-     * Rejects with what the endpoint refused it for, or with an error of code `sandbox_gone` when it has ended: it is not replaced
+     * Rejects as `Sandbox.attach` does where the broker refuses, or with an error of code `sandbox_gone` when it has ended: it is not replaced
      * unasked.
      */
     ensure(): Promise<Sandbox>;
-    /** A new sandbox in place of the one there was, which is ended. Rejects as `ensure`. */
+    /**
+     * A new sandbox in place of the one there was, which is ended. Rejects as `ensure`, and with an error of code `sandbox_kept` when
+     * the broker does not let its pages end sandboxes.
+     */
     restart(): Promise<Sandbox>;
     /** Ends the sandbox. */
     end(): Promise<void>;

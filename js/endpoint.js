@@ -40,17 +40,22 @@ export async function attachTo(attach, given, opts) {
   const token = await broker.begin();
   const through = token.proxied ? { fetch: (input, init) => broker.carry(input, init) } : {};
   const sandbox = await attach(token, { ...opts, ...through, refresh: () => broker.renew(token.sandboxId) });
+  const act = (action, body, opts) => broker.act(token.sandboxId, action, body, opts);
   const own = {
-    kill: async () => (await broker.end("kill")).killed,
-    pause: async () => (await broker.ask("pause")).paused,
-    setTimeout: async (timeoutMs) => void (await broker.ask("extend", { timeoutMs })),
-    getInfo: async () => infoOf(await broker.ask("info")),
-    connect: async () => (await broker.renew(token.sandboxId), sandbox),
+    kill: async (opts) => {
+      const { killed } = await act("kill", {}, opts);
+      broker.forget();
+      return killed;
+    },
+    pause: async (opts) => (await act("pause", {}, opts)).paused,
+    setTimeout: async (timeoutMs, opts) => void (await act("extend", { timeoutMs }, opts)),
+    getInfo: async (opts) => infoOf(await act("info", {}, opts)),
+    connect: async (opts) => (await broker.renew(token.sandboxId, opts), sandbox),
     fetchPort: (port, path, init) => broker.fetchPort(port, path, init),
   };
   if (token.proxied) {
     const sign = (operation) => async (path, { user, useSignatureExpiration } = {}) =>
-      (await broker.ask("sign", { path, operation, user, expiresInSeconds: useSignatureExpiration })).url;
+      (await act("sign", { path, operation, user, expiresInSeconds: useSignatureExpiration })).url;
     Object.assign(own, { downloadUrl: sign("read"), uploadUrl: sign("write") });
   }
   for (const [name, value] of Object.entries(own)) Object.defineProperty(sandbox, name, { value, configurable: true, writable: true });
@@ -97,27 +102,39 @@ class Broker {
   }
 
   /** The next token for the same sandbox. */
-  async renew(sandboxId) {
+  async renew(sandboxId, opts) {
     try {
-      return this.#take(await this.ask("refresh"));
+      return this.#take(await this.ask("refresh", {}, opts));
     } catch (error) {
       if (!OVER.includes(error.code)) throw error;
     }
-    const token = await this.#open();
+    const token = await this.#open(opts);
     if (token.sandboxId === sandboxId) return token;
     throw new SandboxNotFoundError("The sandbox has ended. Attach to the endpoint again for the one that takes its place", { code: "sandbox_gone" });
   }
 
-  async end(action) {
-    const answer = await this.ask(action);
-    this.#session = undefined;
-    this.#remember(undefined);
-    return answer;
+  /** An action on that sandbox, in another session when the one there was has ended meanwhile. */
+  async act(sandboxId, action, body, opts) {
+    try {
+      return await this.ask(action, body, opts);
+    } catch (error) {
+      // Without one it was given up on purpose.
+      if (this.#session === undefined || !OVER.includes(error.code)) throw error;
+    }
+    await this.renew(sandboxId, opts);
+    return this.ask(action, body, opts);
   }
 
-  async ask(action, body = {}) {
+  /** Gives the session up: there is nothing left that it opens. */
+  forget() {
+    this.#session = undefined;
+    this.#remember(undefined);
+  }
+
+  /** `opts` of one call (`signal`, `requestTimeoutMs`, `fetch`) go before those that were given to `attach`. */
+  async ask(action, body = {}, opts = {}) {
     const init = { method: "POST", body: JSON.stringify(body) };
-    const answer = await this.#send(action === "" ? "" : `/${action}`, init, { "content-type": "application/json" });
+    const answer = await this.#send(action === "" ? "" : `/${action}`, init, { "content-type": "application/json" }, opts);
     const text = await answer.text();
     let value;
     try {
@@ -146,7 +163,7 @@ class Broker {
       if (name.toLowerCase() === "authorization" && all.has(name)) all.set("x-sandbox-authorization", all.get(name));
       all.set(name, value);
     }
-    return this.#fetch(input, { ...init, headers: Object.fromEntries(all) });
+    return this.#fetch(input, { ...init, headers: Object.fromEntries(all) }, this.#opts);
   }
 
   /** Headers by which the back end knows the visitor. */
@@ -155,22 +172,23 @@ class Broker {
     return typeof headers === "function" ? headers() : headers;
   }
 
-  #fetch(input, init) {
-    const { fetch: ask = globalThis.fetch } = this.#opts;
+  #fetch(input, init, { fetch: ask = globalThis.fetch }) {
     const { credentials } = this.#given;
     // Some edge runtimes throw when the option is there at all.
     return ask(input, credentials === undefined ? init : { ...init, credentials });
   }
 
-  async #send(path, init, own) {
-    const { requestTimeoutMs = REQUEST_TIMEOUT_MS, signal } = this.#opts;
-    const all = { ...(await this.#visitor()), ...own };
+  async #send(path, init, headers, opts = {}) {
+    const own = Object.entries(opts).filter(([, value]) => value !== undefined);
+    const call = { ...this.#opts, ...Object.fromEntries(own) };
+    const { requestTimeoutMs = REQUEST_TIMEOUT_MS, signal } = call;
+    const all = { ...(await this.#visitor()), ...headers };
     if (this.#session) all["x-sandbox-session"] = this.#session;
     const timeout = requestTimeoutMs > 0 && !init.signal ? AbortSignal.timeout(requestTimeoutMs) : undefined;
     const signals = [init.signal ?? signal, timeout].filter(Boolean);
-    const call = { ...init, headers: all, signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0] };
+    const request = { ...init, headers: all, signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0] };
     try {
-      return await this.#fetch(`${this.#endpoint}${path}`, call);
+      return await this.#fetch(`${this.#endpoint}${path}`, request, call);
     } catch (cause) {
       const aborted = [init.signal, signal].find((one) => one?.aborted);
       if (aborted) throw aborted.reason;
@@ -182,10 +200,10 @@ class Broker {
     }
   }
 
-  async #open() {
+  async #open(opts) {
     const { slot, scopes } = this.#given;
     this.#session = undefined;
-    return this.#take(await this.ask("", { slot, scopes }));
+    return this.#take(await this.ask("", { slot, scopes }, opts));
   }
 
   /** Keeps the session of an answer, which is a token. */

@@ -1,10 +1,12 @@
 // A static web server on a loopback port, for the demo site and the browser tests. `web.rs` starts it: a line of JSON on
 // standard input says what to serve, a line on standard output says where, and the end of standard input ends it.
 
+import { randomBytes } from "node:crypto";
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 
 const TYPES = {
   ".css": "text/css; charset=utf-8",
@@ -25,17 +27,19 @@ input.once("close", () => process.exit(0));
 
 /**
  * `port` is a wish: another one is taken when it is in use. The longest prefix in `folders` that fits a path decides. `backend` is
- * a module of a `fetch` handler, where it is served, and what it is made with.
+ * a module of a `fetch` handler, the path at which and below which it is served, and what it is made with, beside the origins of
+ * this server.
  */
 async function serve({ port, folders, documents, backend }) {
-  const handle = backend && (await import(backend.module)).createBackend(backend.options);
+  const createBackend = backend && (await import(backend.module)).createBackend;
+  let handle;
   const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
   const server = createServer((request, response) => {
     const refuse = (status) => response.writeHead(status).end();
     // Another site could point a name of its own at this machine and read what is served here, keys included.
     if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "")) return refuse(403);
     const [path] = request.url.split("?");
-    if (path === backend?.path) return pass(request, response, handle).catch(() => response.destroy());
+    if (backend && `${path}/`.startsWith(`${backend.path}/`)) return pass(request, response, handle).catch(() => response.destroy());
     if (request.method !== "GET" && request.method !== "HEAD") return refuse(405);
     if (Object.hasOwn(documents, path)) {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
@@ -51,19 +55,25 @@ async function serve({ port, folders, documents, backend }) {
       .pipe(response);
   });
   server.once("error", () => server.listen(0, "127.0.0.1"));
-  server.once("listening", () => console.log(`http://127.0.0.1:${server.address().port}`));
+  server.once("listening", () => {
+    const origins = ["127.0.0.1", "localhost"].map((host) => `http://${host}:${server.address().port}`);
+    // Nothing that it signs has to outlive this server.
+    handle = createBackend?.({ ...backend.options, origins, path: backend.path, secret: randomBytes(32).toString("base64") });
+    console.log(origins[0]);
+  });
   server.listen(port, "127.0.0.1");
 }
 
-/** Hands a request of Node to a `fetch` handler, and its answer back. */
+/** Hands a request of Node to a `fetch` handler, and its answer back. Ends the request when the visitor has gone away. */
 async function pass(incoming, outgoing, handle) {
-  const chunks = [];
-  for await (const chunk of incoming) chunks.push(chunk);
+  const leaving = new AbortController();
+  outgoing.once("close", () => leaving.abort());
   const { method, headers } = incoming;
-  const body = method === "GET" || method === "HEAD" ? undefined : Buffer.concat(chunks);
-  const response = await handle(new Request(`http://${headers.host}${incoming.url}`, { method, headers, body }));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(Buffer.from(await response.arrayBuffer()));
+  const body = method === "GET" || method === "HEAD" ? {} : { body: Readable.toWeb(incoming), duplex: "half" };
+  const response = await handle(new Request(`http://${headers.host}${incoming.url}`, { method, headers, signal: leaving.signal, ...body }));
+  outgoing.writeHead(response.status, [...response.headers].flat());
+  if (!response.body) return outgoing.end();
+  Readable.fromWeb(response.body).once("error", () => outgoing.destroy()).pipe(outgoing);
 }
 
 /** The file behind a path, which must lie inside of the folder that is served. */

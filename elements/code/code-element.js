@@ -52,7 +52,8 @@ export class SandboxCode extends SandboxElement {
     });
     const place = el("div");
     this.#notice = new Notice(place, ADVICE);
-    const bar = el("div", { class: "bar", part: "bar" }, this.#run, this.#stop, this.#result, el("span", { class: "space" }), this.#clear, this.#reset, this.#language, this.#count);
+    const tools = el("span", { class: "tools" }, this.#clear, this.#reset, this.#language, this.#count);
+    const bar = el("div", { class: "bar", part: "bar" }, this.#run, this.#stop, this.#result, tools);
     this.#frame = el("div", { class: "frame cell", part: "cell", role: "group" }, this.#source.element, bar, place, this.#output.element, this.#live);
     this.root.append(this.#frame);
     this.addEventListener("keydown", (event) => {
@@ -110,6 +111,7 @@ export class SandboxCode extends SandboxElement {
     this.#stopper = stopper;
     this.#notice.clear();
     this.#output.clear();
+    this.#count.textContent = "";
     this.#become("waiting", "Waiting for the sandbox…");
     this.emit("sandboxrunstart", {});
     try {
@@ -173,7 +175,7 @@ export class SandboxCode extends SandboxElement {
     this.#end("error", "Could not be run to its end", ended);
     const again = { label: "Run again", run: () => this.run() };
     const anew = { label: "Start a new sandbox", run: () => session.restart().catch(() => {}) };
-    this.#notice.show(shown, saysGone(shown) ? [anew] : mayBeGone(shown) ? [again, anew] : [again]);
+    this.#notice.show(shown, saysGone(shown) ? [anew] : mayBeGone(shown) && session.state !== "idle" ? [again, anew] : [again]);
     return undefined;
   }
 

@@ -12,6 +12,9 @@ const MAX_RESULTS = 100;
 /** How much of a traceback is shown: an endless recursion has a long one. */
 const TRACEBACK = { lines: 400, characters: 100_000 };
 
+/** How IPython begins a traceback: a rule, and the name of the error again. */
+const HEADING = /^(?:\u001b\[[\d;]*m)*-{10,}(?:\s|\u001b\[[\d;]*m)*[\w.]+(?:\s|\u001b\[[\d;]*m)*Traceback \(most recent call last\)(?:\s|\u001b\[[\d;]*m)*/;
+
 export class Output {
   element = el("div", { class: "output", part: "output", role: "group", aria: { label: "Output" } });
   #text;
@@ -60,7 +63,7 @@ export class Output {
   failure({ name, value, traceback }) {
     this.finish();
     const transcript = new Transcript(TRACEBACK);
-    transcript.write("stdout", traceback);
+    transcript.write("stdout", traceback.replace(HEADING, ""));
     const head = el("p", { class: "failure-head" }, el("strong", { class: "failure-name" }, name || "Failed"), value && `: ${plainText(value)}`);
     const label = { label: "Traceback" };
     const lines = el("div", { class: "text", tabIndex: 0, role: "group", aria: label }, ...transcript.lines.map(lineElement));

@@ -1,10 +1,13 @@
-// The code of a cell: a plain text until the editor is loaded, and where it cannot be loaded a plain text field.
+// The code of a cell: a plain text until the editor is loaded, and where it cannot be loaded a plain text field. What the page brings
+// is never shown as it stands there, because it may be indented like the page's markup.
 
 import { el } from "../base/dom.js";
 
 export class SourceView {
   element = el("div", { class: "source", part: "editor" });
-  #slot = el("slot");
+  /** Tells of changes of what the page brings, and shows nothing. */
+  #slot = el("slot", { hidden: true });
+  #plain = el("code");
   #onChange;
   #onRun;
   /** What the reader or the page has put in place of the text inside of the element. */
@@ -18,9 +21,9 @@ export class SourceView {
     this.#initial = initial;
     this.#onChange = onChange;
     this.#onRun = onRun;
-    this.element.append(this.#slot);
+    this.element.append(this.#slot, el("pre", {}, this.#plain));
     // The page may fill the element after it was made.
-    this.#slot.addEventListener("slotchange", () => this.#editor && this.#own === undefined && (this.#editor.value = this.value));
+    this.#slot.addEventListener("slotchange", () => this.#own === undefined && this.#show());
   }
 
   get value() {
@@ -29,8 +32,7 @@ export class SourceView {
 
   set value(text) {
     this.#own = text;
-    if (this.#editor) this.#editor.value = text;
-    else this.element.replaceChildren(el("pre", {}, el("code", {}, text)));
+    this.#show();
   }
 
   /** Whether the text is another than the one that the page brought. */
@@ -41,8 +43,7 @@ export class SourceView {
   /** Back to the text that the page brought. */
   reset() {
     this.#own = undefined;
-    if (this.#editor) this.#editor.value = this.value;
-    else this.element.replaceChildren(this.#slot);
+    this.#show();
   }
 
   /** @param {{ language: string, isReadOnly: boolean, label: string }} options */
@@ -53,6 +54,11 @@ export class SourceView {
 
   focus() {
     this.#editor?.focus();
+  }
+
+  #show() {
+    if (this.#editor) this.#editor.value = this.value;
+    else this.#plain.textContent = this.value;
   }
 
   /** Puts the editor in place of the plain text. */
@@ -72,8 +78,6 @@ export class SourceView {
       },
       onRun: this.#onRun,
     });
-    // The slot stays, for changes of what the page brings, and shows nothing.
-    this.#slot.hidden = true;
     this.element.replaceChildren(this.#slot, place);
     this.element.dataset.editor = "ready";
   }

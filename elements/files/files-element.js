@@ -11,6 +11,9 @@ import { Tree } from "./tree.js";
 import editorStyles from "../code/editor.css";
 import styles from "./files.css";
 
+/** The buttons of what is done less often. */
+const QUIET = { class: "button quiet" };
+
 export class SandboxFiles extends SandboxElement {
   static observedAttributes = ["path", "hidden-files", "label", "session"];
 
@@ -200,14 +203,10 @@ export class SandboxFiles extends SandboxElement {
     this.#selection.hidden = !entry;
     if (!entry) return;
     const isFile = entry.type === "file";
-    this.#selection.replaceChildren(
-      el("span", { class: "selected-name" }, entry.name),
-      isFile && button("Edit", () => this.#editor.open(entry), { class: "button quiet" }),
-      isFile && button("Download", () => this.#download(entry), { class: "button quiet" }),
-      button("Rename", () => this.#askName(entry), { class: "button quiet" }),
-      button("Delete", () => this.#askDelete(entry), { class: "button quiet" }),
-    );
-    for (const child of [...this.#selection.childNodes]) if (child.nodeType === Node.TEXT_NODE) child.remove();
+    const [edit, download] = isFile ? [button("Edit", () => this.#editor.open(entry), QUIET), button("Download", () => this.#download(entry), QUIET)] : [];
+    const change = [button("Rename", () => this.#askName(entry), QUIET), button("Delete", () => this.#askDelete(entry), QUIET)];
+    const actions = el("span", { class: "actions" }, edit, download, ...change);
+    this.#selection.replaceChildren(el("span", { class: "selected-name" }, entry.name), actions);
   }
 
   #key(key, entry) {

@@ -17,7 +17,7 @@ const SAYS = {
 };
 
 export class SandboxSession extends SandboxElement {
-  static observedAttributes = ["endpoint", "credentials"];
+  static observedAttributes = ["endpoint", "name", "credentials"];
 
   #session;
   #given;
@@ -71,6 +71,7 @@ export class SandboxSession extends SandboxElement {
   }
 
   set sandbox(given) {
+    this.#retire();
     this.#given = given ?? undefined;
     this.#renew();
   }
@@ -116,24 +117,28 @@ export class SandboxSession extends SandboxElement {
     if (before !== now && this.isConnected) this.#renew();
   }
 
-  /** Leaves the sandbox as the page asked for: `on-disconnect` is `kill` unless it says `leave`. */
+  /** Ends the sandbox or leaves it, as `on-disconnect` says. */
   #close() {
     const session = this.#session;
     if (!session) return;
-    // A sandbox that the page made itself is the page's to end, unless it says otherwise.
-    const otherwise = this.#given && typeof this.#given !== "function" ? "leave" : "kill";
+    // Only the sandboxes of a function of the page end with it by themselves: it has made them. That of a broker is the visitor's,
+    // in other tabs and after a reload as well.
+    const otherwise = typeof this.#given === "function" ? "kill" : "leave";
     if ((this.getAttribute("on-disconnect") ?? otherwise) === "leave") session.leave();
     else session.end().catch(() => {});
     if (!this.isConnected) this.#session = undefined;
   }
 
+  /** Parts with where sandboxes came from so far. */
+  #retire() {
+    this.#close();
+    this.#session = undefined;
+  }
+
   #renew() {
-    const former = this.#session;
-    const source = this.#given
-      ? fromSandbox(this.#given)
-      : this.endpoint && fromEndpoint(this.endpoint, this.getAttribute("credentials") ?? "same-origin");
+    this.#retire();
+    const source = this.#source;
     this.#session = source ? new Session(source) : undefined;
-    former?.end().catch(() => {});
     const session = this.#session;
     session?.addEventListener("change", () => {
       if (this.#session !== session) return;
@@ -150,6 +155,13 @@ export class SandboxSession extends SandboxElement {
     this.restart()
       .catch(() => {})
       .finally(() => (this.#isAsked = false));
+  }
+
+  get #source() {
+    if (this.#given) return fromSandbox(this.#given);
+    if (!this.endpoint) return undefined;
+    const [slot, credentials] = ["name", "credentials"].map((name) => this.getAttribute(name) || undefined);
+    return fromEndpoint({ endpoint: this.endpoint, slot, credentials });
   }
 
   #required() {

@@ -186,6 +186,25 @@ fn a_restart_cuts_runs_and_keeps_the_id() {
 }
 
 #[test]
+fn a_slow_reader_misses_nothing_of_a_run_that_is_over() {
+    const MEGABYTES: usize = 30;
+    let server = kernels::server();
+    let sandbox = sandbox(&server);
+    let code = format!("for i in range({MEGABYTES}):\n    print('x' * 999_999)");
+    let mut answer = sandbox.execute(json!({ "code": code }));
+    let (mut read, mut rested) = (0, 0);
+    while let Some(line) = answer.next().unwrap() {
+        read += line["text"].as_str().map_or(0, str::len);
+        // Slower than the kernel prints, so that it reports the end of the run long before its output is through.
+        if read > rested + 1_000_000 {
+            rested = read;
+            std::thread::sleep(Duration::from_millis(400));
+        }
+    }
+    assert_eq!(read, MEGABYTES * 1_000_000);
+}
+
+#[test]
 fn output_without_end_is_passed_on_without_loss() {
     const LINES: usize = 400_000;
     let server = kernels::server();

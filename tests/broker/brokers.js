@@ -1,5 +1,7 @@
 // The brokers under test, in one handler: each at a path of its own, the same in every host.
 
+import { createBackend } from "../../www/backend.js";
+
 const SECRETS = { first: "the first secret of the tests, 32+", second: "the second secret of the tests, 32+", third: "the third secret of the tests, 32+" };
 
 const HOUR_MS = 3_600_000;
@@ -39,6 +41,10 @@ export function brokers({ createSandboxBroker }, { apiUrl, apiKey, origin }) {
       ...options,
     });
   }
+  // The back end of the demo site, which is a broker for strangers.
+  const options = { apiKey, apiUrl, secret: SECRETS.first, origins: [origin, "https://app.example"] };
+  handlers.demo = createBackend({ ...options, path: "/demo" });
+  handlers.full = createBackend({ ...options, path: "/full", name: "full", inAll: 1 });
   return (request, context) => {
     const handler = handlers[new URL(request.url).pathname.split("/")[1]];
     return handler ? handler(request, context) : new Response("no such broker", { status: 404 });

@@ -84,7 +84,12 @@ export const pageCases = [
       equal(await page.evaluate(async () => (await globalThis.sandbox.commands.run("echo still")).stdout), "still\n");
       await outlive();
       await page.reload();
-      equal(await page.evaluate(async () => (await globalThis.attach()).sandboxId), id);
+      equal(await page.evaluate(async () => (globalThis.sandbox = await globalThis.attach()).sandboxId), id);
+      // What the broker is asked by itself does not end with the session either.
+      await outlive();
+      equal(await page.evaluate(async () => (await globalThis.sandbox.getInfo()).sandboxId), id);
+      await outlive();
+      equal(await page.evaluate(async () => globalThis.sandbox.kill()), true);
     }),
   },
   {
@@ -134,7 +139,11 @@ export const pageCases = [
         const paused = await sandbox.pause();
         const again = await sandbox.connect();
         const { stdout } = await sandbox.commands.run("echo awake");
-        const killed = await sandbox.kill();
+        // Options of one call go before those of all.
+        const asked = [];
+        const counting = (input, init) => (asked.push(init.keepalive), fetch(input, { ...init, keepalive: true }));
+        const reason = await sandbox.getInfo({ signal: AbortSignal.abort("enough") }).catch((reason) => reason);
+        const killed = (await sandbox.kill({ fetch: counting })) && asked.length === 1 && reason === "enough";
         return [state, minutes, paused, again === sandbox, stdout, killed, sessionStorage.length];
       });
       equal(facts, ["running", 20, true, true, "awake\n", true, 0]);

@@ -5,6 +5,7 @@ import * as sdk from "agent-sandbox-web";
 import { describe, runCases } from "../harness/run-cases.js";
 import { required, settings as given } from "../harness/settings.mjs";
 import { cases } from "./cases.mjs";
+import { cases as demoCases } from "./demo.mjs";
 import { start } from "./hosts.mjs";
 import { openPages, pageCases } from "./page.mjs";
 
@@ -19,7 +20,7 @@ for (const place of required("TEST_PLACES").split(",")) {
   const pages = place === "page" ? await openPages(origin) : undefined;
   try {
     const ctx = { sdk, url: host.url, origin, connection: { apiUrl, apiKey }, pages };
-    const outcome = await runCases(pages ? pageCases : cases, ctx, { place: `broker, ${place}`, filter, print: console.log, faults });
+    const outcome = await runCases(pages ? pageCases : [...cases, ...demoCases], ctx, { place: `broker, ${place}`, filter, print: console.log, faults });
     failed += outcome.failed;
   } finally {
     await pages?.close();

@@ -8,7 +8,7 @@ import { control, goOffline, open, output, run, sandboxId, session, start, state
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const SIZES = [
-  { width: 1100, height: 900 },
+  { width: 1280, height: 900 },
   { width: 390, height: 844 },
 ];
 
@@ -81,8 +81,16 @@ export const cases = [
       const { page, context } = ctx;
       await open(ctx);
       await page.locator("sandbox-code#first [role=textbox]").waitFor();
-      await page.route("**/sandbox", (route) => route.fulfill({ status: 429, json: { message: "Only three at a time." } }));
-      await run(page, "first");
+      // A back end that lets the page wait, and then refuses.
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      const refusal = { status: 429, json: { error: { code: "too_many_sandboxes", message: "Only three at a time.", retryable: true } } };
+      await page.route("**/sandbox", async (route) => (await held, route.fulfill(refusal)));
+      await start(page, "first");
+      await session(page, "starting");
+      await look(page, "starting");
+      release();
+      await state(page, "first", "error");
       await look(page, "refused");
       await page.unroute("**/sandbox");
       await run(page, "first");

@@ -3,6 +3,9 @@
 import { assert, equal } from "../e2e/assert.js";
 import { cell, control, ended, goOffline, gone, open, output, run, sandboxId, session, start, state } from "./steps.js";
 
+/** What a back end says to a visitor who has enough. */
+const REFUSAL = { status: 429, json: { error: { code: "too_many_sandboxes", message: "Only three at a time.", retryable: true } } };
+
 export const cases = [
   {
     name: "code: nothing is asked for until the first run; cells share variables unless they are apart",
@@ -26,6 +29,7 @@ export const cases = [
       equal(asked.filter((path) => path === "/sandbox").length, 1, "sandboxes asked for");
       const id = await sandboxId(page);
       equal((await control(ctx, "GET", `/sandboxes/${id}`)).status, 200);
+      await page.evaluate(() => document.querySelector("sandbox-session").setAttribute("on-disconnect", "kill"));
       await page.goto("about:blank");
       await gone(ctx, id);
     },
@@ -57,10 +61,19 @@ export const cases = [
         const bare = await plain.newPage();
         await bare.goto(`${origin}/tests/elements/page.html`);
         await bare.getByText("x = 6 * 7").waitFor();
+        await bare.goto(`${origin}/`);
+        await bare.locator("p.noscript").waitFor();
+        const code = await bare.locator("sandbox-code#plot").innerText();
+        assert(/^import matplotlib[^]*\nfor city in months:\n    plt/.test(code), `the code as it should be read: ${code}`);
       } finally {
         await plain.close();
       }
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      await page.route("**/elements-codemirror-*", async (route) => (await held, route.continue()));
       await open({ ...ctx, context });
+      equal(await cell(page, "first").locator(".source").innerText(), "x = 6 * 7\nprint(x)", "before the editor");
+      release();
       const editor = cell(page, "first").getByRole("textbox", { name: "First cell" });
       await editor.waitFor();
       await editor.click();
@@ -102,6 +115,8 @@ export const cases = [
       const failure = output(page, "first").locator(".failure");
       await failure.locator(".failure-name").getByText("ZeroDivisionError").waitFor();
       await failure.getByText("return 1 / 0").first().waitFor();
+      const traceback = await failure.locator(".text").innerText();
+      assert(traceback.startsWith("Cell In[1]"), `the head of the traceback: ${traceback.slice(0, 200)}`);
       equal(await run(page, "second", "raise ValueError('\\033[31mred\\033[0m and plain')"), "failed");
       equal(await output(page, "second").locator(".text .in-1").first().innerText(), "red");
       assert(!(await output(page, "second").innerText()).includes("\u001b"), "escape characters");
@@ -159,8 +174,8 @@ export const cases = [
     async run(ctx) {
       const { page } = ctx;
       const asked = [];
-      await page.route("**/sandbox", async (route) => {
-        asked.push(route.request().postDataJSON());
+      await page.route("**/sandbox{,/**}", async (route) => {
+        asked.push(new URL(route.request().url()).pathname);
         const response = await route.fetch();
         const token = await response.json();
         // The first is over as soon as it is there.
@@ -171,8 +186,7 @@ export const cases = [
       equal(await run(page, "first"), "ok");
       equal(await run(page, "second"), "ok");
       equal((await output(page, "second").innerText()).trim(), "43");
-      const id = await sandboxId(page);
-      equal(asked, [{}, { sandboxId: id }]);
+      equal(asked, ["/sandbox", "/sandbox/refresh"]);
     },
   },
   {
@@ -180,7 +194,7 @@ export const cases = [
     networkErrors: true,
     async run(ctx) {
       const { page } = ctx;
-      await page.route("**/sandbox", (route) => route.fulfill({ status: 429, json: { message: "Only three at a time." } }));
+      await page.route("**/sandbox", (route) => route.fulfill(REFUSAL));
       await open(ctx);
       equal(await run(page, "first"), "error");
       await session(page, "idle");
@@ -191,7 +205,7 @@ export const cases = [
     },
   },
   {
-    name: "code: after a reload the page starts anew, and the former sandbox is over",
+    name: "code: after a reload the same sandbox is found again, until it is ended",
     async run(ctx) {
       const { page } = ctx;
       await open(ctx);
@@ -199,32 +213,58 @@ export const cases = [
       const id = await sandboxId(page);
       await page.reload();
       await session(page, "idle");
+      equal(await run(page, "second"), "ok");
+      equal((await output(page, "second").innerText()).trim(), "43", "a variable of the former page");
+      equal(await sandboxId(page), id);
+      await page.getByRole("button", { name: "Restart" }).click();
       await gone(ctx, id);
-      equal(await run(page, "first"), "ok");
-      assert((await sandboxId(page)) !== id, "another sandbox");
+      await session(page, "ready");
+      const next = await sandboxId(page);
+      assert(next !== id, "another sandbox");
       await page.getByRole("button", { name: "End" }).click();
       await session(page, "ended");
+      await gone(ctx, next);
       await page.getByRole("button", { name: "Start a new sandbox" }).click();
       await session(page, "ready");
     },
   },
   {
-    name: "code: 10 MB of output leave the page quick, and can be downloaded",
+    name: "code: a back end that does not end sandboxes is no way to another one, and the bar says so",
+    networkErrors: true,
+    async run(ctx) {
+      const { page } = ctx;
+      await page.route("**/sandbox/kill", (route) => route.fulfill({ status: 403, json: { error: { code: "scope_missing", message: "No." } } }));
+      await open(ctx);
+      equal(await run(page, "first"), "ok");
+      const id = await sandboxId(page);
+      await page.getByRole("button", { name: "Restart" }).click();
+      await page.locator("sandbox-session").getByRole("alert").getByText("sandbox_kept").waitFor();
+      equal(await run(page, "second"), "ok");
+      equal(await sandboxId(page), id);
+    },
+  },
+  {
+    name: "code: 100 MB of output leave the page quick and its memory flat, and can be downloaded",
     async run(ctx) {
       const { page } = ctx;
       await open(ctx);
-      await start(page, "first", "line = 'x' * 99 + '\\n'\nfor i in range(100):\n    print(line * 1000, end='')\nprint('the end')");
+      await cell(page, "first").evaluate((element) => element.setAttribute("timeout", "0"));
+      await start(page, "first", "line = 'x' * 99 + '\\n'\nfor i in range(1000):\n    print(line * 1000, end='')\nprint('the end')");
       await output(page, "first").getByText("earlier lines").waitFor();
       // The page answers in the middle of it.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+      const heap = () => page.evaluate(() => performance.memory.usedJSHeapSize);
+      const before = await heap();
       equal(await ended(page, "first"), "ok");
+      const grown = (await heap()) - before;
+      assert(grown < 60e6, `the heap grew by ${grown} bytes`);
       await output(page, "first").getByText("the end", { exact: true }).waitFor();
       const shown = await output(page, "first").locator(".lines").evaluate((lines) => [lines.childElementCount, lines.textContent.length]);
       assert(shown[0] > 100 && shown[0] <= 1_000 && shown[1] <= 200_000, `${shown} lines and characters`);
       const [download] = await Promise.all([page.waitForEvent("download"), output(page, "first").getByRole("button", { name: "Download" }).click()]);
       let size = 0;
       for await (const chunk of await download.createReadStream()) size += chunk.length;
-      equal(size, 10_000_008);
+      equal(size, 100_000_008);
       // What is not that much can be shown whole.
       equal(await run(page, "first", "for i in range(5000): print(i)"), "ok");
       await output(page, "first").getByRole("button", { name: "Show all" }).click();

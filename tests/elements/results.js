@@ -4,15 +4,24 @@ import { assert, equal } from "../e2e/assert.js";
 import { cell, open, output, run } from "./steps.js";
 
 /** Shows data as the formats of one result. */
-const display = (data) => `from IPython.display import display\nimport json\ndisplay(json.loads(${JSON.stringify(JSON.stringify(data))}), raw=True)`;
+export const display = (data) => `from IPython.display import display\nimport json\ndisplay(json.loads(${JSON.stringify(JSON.stringify(data))}), raw=True)`;
+
+/** Shows an image of 20 MB, which is noise and cannot be compressed. */
+const NOISE = `import os, struct, zlib
+from IPython.display import Image
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+rows = b"".join(b"\\0" + os.urandom(2600 * 3) for _ in range(2600))
+head = struct.pack(">IIBBBBB", 2600, 2600, 8, 2, 0, 0, 0)
+Image(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b""))`;
 
 /** The content of the frame of an HTML result. */
 const frame = (page, id) => cell(page, id).frameLocator("iframe");
 
 /** What tells on itself when any of it runs or loads something: addresses that nobody serves, and a mark on the page. */
 const MARK = "document.documentElement.dataset.hacked='yes';parent.document.documentElement.dataset.hacked='yes'";
-const LEAK = "http://leak.localhost:9/";
-const HOSTILE = `
+export const LEAK = "http://leak.localhost:9/";
+export const HOSTILE = `
 <script>${MARK}</script><script src="${LEAK}script.js"></script>
 <img src=x onerror="${MARK}"><img src="${LEAK}image.png"><img srcset="${LEAK}set.png 1x">
 <svg onload="${MARK}"><script>${MARK}</script><image href="${LEAK}svg.png"/><animate onbegin="${MARK}" attributeName="x"/><foreignObject><iframe srcdoc="<script>${MARK}</script>"></iframe></foreignObject></svg>
@@ -117,6 +126,28 @@ display(Math(r"\frac{a}{b}"), Markdown("**bold** and a\n\n| table | two |\n|---|
       await output(page, "first").getByRole("cell", { name: "1", exact: true }).waitFor();
       await output(page, "first").getByText("last", { exact: true }).waitFor();
       equal(await output(page, "first").locator(".result").count(), 3);
+    },
+  },
+  {
+    name: "results: an image of 20 MB is shown, no wider than its cell, and gives its memory back",
+    // Asking for what has been given back is one.
+    networkErrors: true,
+    async run(ctx) {
+      const { page } = ctx;
+      await open(ctx);
+      equal(await run(page, "first", NOISE), "ok");
+      const image = output(page, "first").locator("img");
+      equal(await image.evaluate((image) => image.decode().then(() => [image.naturalWidth, image.naturalHeight])), [2600, 2600]);
+      const [shown, most] = await image.evaluate((image) => [image.offsetWidth, image.closest(".result").clientWidth]);
+      assert(shown > 100 && shown <= most, `${shown} of ${most} px wide`);
+      const address = await image.evaluate(({ src }) => src);
+      await cell(page, "first").getByRole("button", { name: "Clear" }).click();
+      const isThere = await page.evaluate((src) => {
+        const image = new Image();
+        image.src = src;
+        return image.decode().then(() => true, () => false);
+      }, address);
+      equal(isThere, false, "the image after it was cleared");
     },
   },
   {

@@ -144,10 +144,10 @@ export const cases = [
     name: "session: a missing package is named",
     networkErrors: true,
     async run(ctx) {
-      await ctx.page.route("**/pkg/**", (route) => route.fulfill({ status: 404 }));
       await open(ctx);
+      await ctx.page.route("**/assets/**", (route) => route.fulfill({ status: 404 }));
       await ctx.page.getByRole("button", { name: "Start a sandbox" }).click();
-      await (await notice(ctx.page, "DemoError")).getByText("cargo xtask build").waitFor();
+      await (await notice(ctx.page, "DemoError")).getByText("cargo xtask demo").waitFor();
     },
   },
 ];

@@ -4,7 +4,7 @@ import { Code } from "./code.js";
 import { byId } from "./dom.js";
 import { ADVICE } from "./failure.js";
 import { Files } from "./files.js";
-import { Notice } from "/elements/base/notice.js";
+import { Notice } from "../../elements/base/notice.js";
 import { Runner } from "./runner.js";
 import { Session } from "./session.js";
 import { sessionBar } from "./session-bar.js";

@@ -1,6 +1,6 @@
 // The elements of the page.
 
-export { el } from "/elements/base/dom.js";
+export { el } from "../../elements/base/dom.js";
 
 /** The element of the page with that id. */
 export function byId(id) {

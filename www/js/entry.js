@@ -1,8 +1,8 @@
 // One command in the terminal: what was asked, what it printed, how it ended.
 
 import { el } from "./dom.js";
-import { LineView, count } from "/elements/text/lines.js";
-import { Transcript } from "/elements/text/transcript.js";
+import { LineView, count } from "../../elements/text/lines.js";
+import { Transcript } from "../../elements/text/transcript.js";
 
 /** What is kept of the newest command, and of each older one. */
 const NEWEST = { lines: 2_000, characters: 200_000 };

@@ -1,6 +1,6 @@
 // What can go wrong, and what a visitor of this page can do about it.
 
-import { mayBeGone, saysGone } from "/elements/base/failure.js";
+import { mayBeGone, saysGone } from "../../elements/base/failure.js";
 
 export { mayBeGone, saysGone };
 
@@ -21,7 +21,7 @@ const TOO_LONG = "commands.run ends a command after 60 seconds unless timeoutMs 
 /** What to do about an error, by its code. */
 export const ADVICE = {
   demo_server_down: "Start it again with “cargo xtask demo”, then try again.",
-  demo_package_missing: "Build it with “cargo xtask build”, then reload the page.",
+  demo_package_missing: "Start the page again with “cargo xtask demo”, which builds it, then reload it.",
   demo_too_large: "Read it from a program, or look at parts of it in the terminal with head and tail.",
   demo_not_a_file: "Open a file or a directory.",
   connection_failed:

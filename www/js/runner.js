@@ -5,7 +5,7 @@ import { examples } from "./examples.js";
 import { asksForAnother } from "./failure.js";
 import { History } from "./history.js";
 import { quoted } from "./source.js";
-import { duration, unlessAborted } from "/elements/base/waiting.js";
+import { duration, unlessAborted } from "../../elements/base/waiting.js";
 
 export class Runner {
   #session;

@@ -141,9 +141,9 @@ export class Session extends EventTarget {
 
 async function loadPackage() {
   try {
-    return await import("/pkg/dist/index.js");
+    return await import("agent-sandbox-web");
   } catch (cause) {
-    throw new DemoError("demo_package_missing", "The package agent-sandbox-web could not be loaded from /pkg/.", { cause });
+    throw new DemoError("demo_package_missing", "The package agent-sandbox-web could not be loaded.", { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 // The tutorial: defines the elements, and copies the snippet.
 
-import "/pkg/dist/elements.js";
+import "agent-sandbox-web/elements";
 import { announce, byId } from "./dom.js";
 
 byId("copy").addEventListener("click", async () => {

@@ -50,8 +50,8 @@ pub(crate) fn quick_start(server: &Server) -> Result<()> {
 }
 
 fn serve_page(server: &Server, port: u16) -> Result<()> {
+    let web = site(server)?.serve(port)?;
     step("demo site");
-    let web = site(server).serve(port)?;
     note(&format!("open {}/", web.origin));
     note("Ctrl-C stops the page and the local sandbox server");
     server::expect_signal();
@@ -61,15 +61,10 @@ fn serve_page(server: &Server, port: u16) -> Result<()> {
     }
 }
 
-/// The demo site, the package it imports under `/pkg/`, what its playground shares with the elements, the back end, and in
-/// `/local.json` how the playground reaches the local sandbox server.
-pub(crate) fn site(server: &Server) -> Site {
+/// The demo site, built; its back end; and in `/local.json` how the playground reaches the local sandbox server.
+pub(crate) fn site(server: &Server) -> Result<Site> {
     let local = serde_json::json!({ "apiUrl": server.url, "apiKey": server.api_key });
-    let www = workspace::root().join("www");
-    Site::default()
-        .json("/local.json", local.clone())
-        .backend("/sandbox", &www.join("backend.js"), local)
-        .folder("/pkg/", workspace::installed_package())
-        .folder("/elements/", workspace::root().join("elements"))
-        .folder("/", www)
+    let pages = build::site()?;
+    let backend = workspace::root().join("www/backend.js");
+    Ok(Site::default().json("/local.json", local.clone()).backend("/sandbox", &backend, local).folder("/", pages))
 }

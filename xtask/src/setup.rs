@@ -132,7 +132,7 @@ fn node() -> Result<()> {
 }
 
 fn npm_tools() -> Result<()> {
-    step("npm development tools: esbuild, binaryen, TypeScript, Playwright, a reader for TOML");
+    step("npm development tools: esbuild, Vite, binaryen, TypeScript, Playwright, a reader for TOML");
     npm_ci(workspace::root(), || Ok(()))
 }
 

@@ -41,6 +41,8 @@ def hold_back_output():
         return written
 
     OutStream.write = bounded_write
+    # Who waits longer than that would be told so in the middle of the output, and go on without waiting.
+    OutStream.flush_timeout = None
 
 
 def use_private_packages():

@@ -14,7 +14,8 @@ use super::wire::Message;
 /// After this long without a line, one is sent that says nothing.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// A kernel reports the end of a run twice, over two sockets. How long the second report may take.
+/// A kernel reports the end of a run twice, over two sockets. How long after the first report it may say nothing until the
+/// second: in between comes what was printed and has waited for the reader.
 const SECOND_REPORT: Duration = Duration::from_secs(5);
 
 /// How long after an interrupt the kernel is interrupted again, and how often before it is ended: the code may have
@@ -57,14 +58,14 @@ impl Run {
     pub(super) async fn follow(&mut self, kernel: &mut Kernel, answer: &mpsc::Sender<Bytes>) -> Ended {
         let mut keepalive = Instant::now() + KEEPALIVE;
         while !self.is_over() {
-            let lines = tokio::select! {
+            let (lines, is_said) = tokio::select! {
                 event = kernel.next() => match event {
-                    Event::Output(message) => self.output(&message),
-                    Event::Reply(message) => self.reply(&message),
+                    Event::Output(message) => (self.output(&message), true),
+                    Event::Reply(message) => (self.reply(&message), true),
                     Event::Died => return self.last_words(kernel, answer).await,
                 },
                 () = answer.closed() => return Ended::Abandoned,
-                () = sleep_until(keepalive) => vec![lines::keepalive()],
+                () = sleep_until(keepalive) => (vec![lines::keepalive()], false),
                 () = at(self.last_report) => return Ended::Done,
             };
             for line in lines {
@@ -72,6 +73,10 @@ impl Run {
                     return Ended::Abandoned;
                 }
                 keepalive = Instant::now() + KEEPALIVE;
+            }
+            // The reader may have taken its time: that is not the kernel's silence.
+            if is_said && (self.replied || self.idle) {
+                self.last_report = Some(Instant::now() + SECOND_REPORT);
             }
         }
         Ended::Done
@@ -105,10 +110,6 @@ impl Run {
         false
     }
 
-    fn ended(&mut self) {
-        self.last_report = Some(Instant::now() + SECOND_REPORT);
-    }
-
     fn reply(&mut self, message: &Message) -> Vec<String> {
         #[derive(Deserialize)]
         struct Reply {
@@ -118,7 +119,6 @@ impl Run {
             return Vec::new();
         }
         self.replied = true;
-        self.ended();
         match content::<Reply>(message) {
             Some(reply) if reply.status == "aborted" => self.error("ExecutionAborted", "Execution was aborted", ""),
             _ => Vec::new(),
@@ -133,7 +133,6 @@ impl Run {
             "status" => {
                 if content::<Status>(message).is_some_and(|status| status.execution_state == "idle") {
                     self.idle = true;
-                    self.ended();
                 }
                 Vec::new()
             }

@@ -8,16 +8,18 @@
 //! | [`types`] | the public type declarations |
 //! | [`entries`] | the entry points, bundled one file each |
 //! | [`install`] | the packed package, installed for the tests |
+//! | [`site`] | the demo site over the installed package |
 
 mod core;
 mod entries;
 mod glue;
 mod install;
+mod site;
 pub(crate) mod toolchain;
 mod types;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs};
 
@@ -25,6 +27,7 @@ use anyhow::{Context, Result, bail};
 
 pub(crate) use self::core::{is_built_for_size, named as named_core};
 pub(crate) use self::install::tarball;
+pub(crate) use self::site::site;
 use crate::shell::{note, seconds, step};
 use crate::workspace;
 
@@ -33,7 +36,7 @@ pub(crate) fn package() -> Result<()> {
     let wasm = core::compile()?;
 
     step("npm package in pkg/");
-    let stamp = workspace::scratch().join("package.stamp");
+    let stamp = package_stamp();
     let wanted = fingerprint(&wasm)?;
     let installed = workspace::installed_package().join("package.json").exists();
     if installed && workspace::pkg().exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
@@ -53,6 +56,11 @@ pub(crate) fn package() -> Result<()> {
     timed("npm pack and install", || manifest().and_then(|()| install::packed()))?;
 
     workspace::write(&stamp, wanted)
+}
+
+/// Says what the package in `pkg/` was made from.
+fn package_stamp() -> PathBuf {
+    workspace::scratch().join("package.stamp")
 }
 
 /// Runs one part of the assembly and says how long it took.

@@ -74,7 +74,7 @@ enum Step {
     Server,
     /// The playground of the demo site in Chromium
     Page,
-    /// The custom elements in Chromium
+    /// The custom elements in Chromium, or with `--runtime firefox` in Firefox
     Elements,
     /// Programs written for the standard JavaScript clients, with them and with this package, in Node and a page
     Migration,
@@ -156,7 +156,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                         Step::Providers => providers::run(report, surroundings, filter),
                         Step::Server => image_server::run(report, surroundings, filter),
                         Step::Page => package::demo_page(report, surroundings, filter),
-                        Step::Elements => package::elements(report, surroundings, filter),
+                        Step::Elements => package::elements(report, surroundings, &options.runtime, filter),
                         Step::Migration => package::migration(report, surroundings, filter),
                         _ => unreachable!("it needs no server"),
                     }

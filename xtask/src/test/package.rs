@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use super::places::Place;
 use super::report::Report;
 use crate::server::Server;
 use crate::setup::{self, browser};
@@ -43,8 +44,13 @@ pub(crate) fn demo_page(report: &mut Report, surroundings: &Surroundings, filter
     report.runner("playground, Chromium", &mut surroundings.node("tests/harness/demo.mjs", filter));
 }
 
-pub(crate) fn elements(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
-    report.runner("elements, Chromium", &mut surroundings.node("tests/harness/elements.mjs", filter));
+/// In Chromium; in Firefox alone, and less of them, where that is named.
+pub(crate) fn elements(report: &mut Report, surroundings: &Surroundings, chosen: &[Place], filter: Option<&str>) {
+    let (name, script) = match chosen.contains(&Place::Firefox) {
+        true => ("elements, Firefox", "tests/harness/elements-firefox.mjs"),
+        false => ("elements, Chromium", "tests/harness/elements.mjs"),
+    };
+    report.runner(name, &mut surroundings.node(script, filter));
 }
 
 pub(crate) fn migration(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
@@ -71,8 +77,11 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     fn start() -> Result<Self> {
         let server = Server::start()?;
-        let site = demo::site(&server).folder("/tests/", workspace::root().join("tests"));
-        let web = site.folder("/migration/", migration_folder()).serve(0)?;
+        let site = demo::site(&server)?
+            .folder("/pkg/", workspace::installed_package())
+            .folder("/tests/", workspace::root().join("tests"))
+            .folder("/migration/", migration_folder());
+        let web = site.serve(0)?;
         Ok(Self { server, web })
     }
 
