@@ -15,7 +15,7 @@ use crate::workspace;
 const LANGUAGE: &str = "es2022";
 
 /// Entries that stand on another one.
-const SUBPATHS: [&str; 2] = ["code-interpreter", "edge"];
+const SUBPATHS: [&str; 3] = ["code-interpreter", "edge", "terminal"];
 
 pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     let template = workspace::root().join("pkg-template");
