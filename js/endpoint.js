@@ -46,6 +46,7 @@ export async function attachTo(attach, given, opts) {
     setTimeout: async (timeoutMs) => void (await broker.ask("extend", { timeoutMs })),
     getInfo: async () => infoOf(await broker.ask("info")),
     connect: async () => (await broker.renew(token.sandboxId), sandbox),
+    _openTerminal: () => broker.terminal(token.sandboxId),
     fetchPort: (port, path, init) => broker.fetchPort(port, path, init),
   };
   if (token.proxied) {
@@ -131,6 +132,17 @@ class Broker {
       throw new ProtocolError(`The endpoint answered ${answer.status}, but not as a broker does. Check the address`, { code: "protocol_error", status: answer.status });
     }
     throw new (ERRORS[answer.status] ?? SandboxError)(String(message), { code, status: answer.status, retryable });
+  }
+
+  /** The address of one terminal, for `agent-sandbox-web/terminal`. */
+  async terminal(sandboxId) {
+    const asked = this.ask("terminal").catch(async (error) => {
+      if (!OVER.includes(error.code)) throw error;
+      await this.renew(sandboxId);
+      return this.ask("terminal");
+    });
+    // The broker may not know by which name it is reached.
+    return { url: `${this.#endpoint}/terminal${new URL((await asked).url).search}` };
   }
 
   fetchPort(port, path, init = {}) {

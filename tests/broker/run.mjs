@@ -2,11 +2,15 @@
 // starts it.
 
 import * as sdk from "agent-sandbox-web";
+import * as terminals from "agent-sandbox-web/terminal";
 import { describe, runCases } from "../harness/run-cases.js";
 import { required, settings as given } from "../harness/settings.mjs";
-import { cases } from "./cases.mjs";
+import { cases as common } from "./cases.mjs";
 import { start } from "./hosts.mjs";
 import { openPages, pageCases } from "./page.mjs";
+import { cases as terminalCases } from "./terminal.mjs";
+
+const cases = [...common, ...terminalCases];
 
 const { apiUrl, apiKey, origin, filter } = given();
 const faults = [];
@@ -18,7 +22,7 @@ for (const place of required("TEST_PLACES").split(",")) {
   const host = await start(place === "page" ? "node" : place, { apiUrl, apiKey, origin });
   const pages = place === "page" ? await openPages(origin) : undefined;
   try {
-    const ctx = { sdk, url: host.url, origin, connection: { apiUrl, apiKey }, pages };
+    const ctx = { sdk, terminals, place, url: host.url, origin, connection: { apiUrl, apiKey }, pages };
     const outcome = await runCases(pages ? pageCases : cases, ctx, { place: `broker, ${place}`, filter, print: console.log, faults });
     failed += outcome.failed;
   } finally {

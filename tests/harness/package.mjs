@@ -71,7 +71,7 @@ const cases = [
       for (const branch of branches) equal(Object.keys(branch), ["types", "default"], "branch");
     },
   },
-  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js"].map((name) => ({
+  ...[...ENTRIES, "edge.js", "edge.workerd.js", "edge.edge-light.js", "terminal.js", "terminal.workerd.js", "terminal.edge-light.js"].map((name) => ({
     name: `package: ${name} contains nothing that an edge runtime refuses`,
     async run() {
       const code = text(name);

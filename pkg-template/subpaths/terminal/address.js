@@ -28,6 +28,8 @@ export function bridgeAddress(target, options) {
       if (own[name] !== undefined && (name === "pid" || !url.searchParams.has(name))) url.searchParams.set(name, String(own[name]));
     }
     url.searchParams.set("events", "1");
+    // A shell that was started for this terminal ends with it, also when it was lost in between.
+    if (pid !== undefined && options.pid === undefined) url.searchParams.set("own", "1");
     return url;
   };
 }

@@ -84,6 +84,7 @@ fn elements() -> Result<()> {
         .args(["--bundle", "--splitting", "--format=esm", "--platform=browser", "--minify", "--log-level=warning"])
         .args(["--entry-names=elements", "--chunk-names=elements-[name]-[hash]", "--loader:.css=text"])
         .args(["--alias:#package=./index.js", "--external:./index.js", "--legal-comments=external"])
+        .args(["--alias:#terminal=./terminal.js", "--external:./terminal.js"])
         .arg(format!("--target={LANGUAGE}"));
     shell::run(&mut esbuild)?;
     let types = workspace::read(&folder.join("elements.d.ts"))?;

@@ -64,6 +64,8 @@ enum Step {
     E2e,
     /// The broker of `agent-sandbox-web/edge` in Node, workerd and a page, or in the places of --runtime
     Broker,
+    /// Terminals over WebSockets: against scripted servers, the local server, and in a page
+    Terminal,
     /// The playground of the demo site in Chromium
     Page,
     /// The custom elements in Chromium
@@ -116,13 +118,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Step::Packaging,
         Step::E2e,
         Step::Broker,
+        Step::Terminal,
         Step::Page,
         Step::Elements,
         Step::Migration,
     ]
     .map(wanted);
     if of_package.contains(&true) && report.check("build of the package", build::package) {
-        let [types, files, size, bench, packaging, e2e, broker, page, elements, migration] = of_package;
+        let [types, files, size, bench, packaging, e2e, broker, terminal, page, elements, migration] = of_package;
         if types {
             package::types(&mut report);
         }
@@ -135,7 +138,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if bench && report.check("standard JavaScript clients", setup::clients::for_node) {
             report.runner("benchmarks, briefly", &mut bench::smoke());
         }
-        if packaging || e2e || broker || page || elements || migration {
+        if packaging || e2e || broker || terminal || page || elements || migration {
             package::with_server(&mut report, |report, surroundings| {
                 if packaging {
                     package::hosts(report, surroundings, options.packaging, filter);
@@ -145,6 +148,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 }
                 if broker {
                     broker::run(report, surroundings, &options.runtime, filter);
+                }
+                if terminal {
+                    package::terminal(report, surroundings, filter);
                 }
                 if page {
                     package::demo_page(report, surroundings, filter);

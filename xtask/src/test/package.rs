@@ -47,6 +47,10 @@ pub(crate) fn elements(report: &mut Report, surroundings: &Surroundings, filter:
     report.runner("elements, Chromium", &mut surroundings.node("tests/harness/elements.mjs", filter));
 }
 
+pub(crate) fn terminal(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
+    report.runner("terminals", &mut surroundings.node("tests/terminal/run.mjs", filter));
+}
+
 pub(crate) fn migration(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
     if report.check("standard JavaScript clients", setup::clients::for_node) {
         let mut runner = surroundings.node("tests/migration/run.mjs", filter);
