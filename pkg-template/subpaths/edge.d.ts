@@ -72,13 +72,12 @@ export interface BrokerUpgrade {
     response?: Response | undefined;
 }
 
-/** A WebSocket of the server's side, in the manner of browsers. */
+/** A WebSocket of the server's side, in the manner of browsers: `addEventListener` is needed as well, which each host declares its own way. */
 export interface BrokerSocket {
     readonly readyState?: number;
     readonly bufferedAmount?: number;
     send(data: string | Uint8Array<ArrayBuffer>): void;
     close(code?: number, reason?: string): void;
-    addEventListener(type: string, listener: (event: never) => void, options?: { once?: boolean }): void;
 }
 
 /** Who a visitor is: a text alone, or with what differs from the broker's options. */

@@ -37,14 +37,15 @@ export interface TerminalReconnectOpts {
     maxDelayMs?: number | undefined;
 }
 
-/** The class of WebSockets: the global one, or any that behaves as it, such as that of the package `ws`. */
+/**
+ * The class of WebSockets: the global one, or any that behaves as it, listeners included, such as that of the package `ws`. They are
+ * not spelled out, because each host declares them in a way of its own.
+ */
 export type WebSocketClass = new (url: string) => {
     binaryType: string;
     readonly readyState: number;
     send(data: string | Uint8Array<ArrayBuffer>): void;
     close(code?: number): void;
-    addEventListener(type: string, listener: (event: never) => void): void;
-    removeEventListener(type: string, listener: (event: never) => void): void;
 };
 
 /** Options of {@link openTerminal} and {@link openServerTerminal}. */

@@ -5,12 +5,10 @@ import * as sdk from "agent-sandbox-web";
 import * as terminals from "agent-sandbox-web/terminal";
 import { describe, runCases } from "../harness/run-cases.js";
 import { required, settings as given } from "../harness/settings.mjs";
-import { cases as common } from "./cases.mjs";
+import { cases } from "./cases.mjs";
 import { start } from "./hosts.mjs";
 import { openPages, pageCases } from "./page.mjs";
-import { cases as terminalCases } from "./terminal.mjs";
-
-const cases = [...common, ...terminalCases];
+import { casesOf } from "./terminal.mjs";
 
 const { apiUrl, apiKey, origin, filter } = given();
 const faults = [];
@@ -23,7 +21,7 @@ for (const place of required("TEST_PLACES").split(",")) {
   const pages = place === "page" ? await openPages(origin) : undefined;
   try {
     const ctx = { sdk, terminals, place, url: host.url, origin, connection: { apiUrl, apiKey }, pages };
-    const outcome = await runCases(pages ? pageCases : cases, ctx, { place: `broker, ${place}`, filter, print: console.log, faults });
+    const outcome = await runCases(pages ? pageCases : [...cases, ...casesOf(place)], ctx, { place: `broker, ${place}`, filter, print: console.log, faults });
     failed += outcome.failed;
   } finally {
     await pages?.close();

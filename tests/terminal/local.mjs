@@ -19,6 +19,7 @@ export const cases = [
         terminal.resize({ cols: 100, rows: 30 });
         await terminal.write("stty size; sleep 60\n");
         await readUntil(terminal, /30 100/);
+        await eventually(async () => (await sandbox.commands.run("pgrep -x sleep", { check: false })).exitCode === 0, "it is in front");
         terminal.signal("SIGINT");
         await terminal.write("exit 7\n");
         equal(await terminal.exit, { exitCode: 7, signal: undefined, reason: "exited" });

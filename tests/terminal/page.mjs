@@ -17,7 +17,7 @@ window.attach = (url) => {
   const socket = new WebSocket(url);
   terminal.open(document.body);
   terminal.loadAddon(new AttachAddon(socket));
-  window.closed = new Promise((resolve) => socket.addEventListener("close", ({ code, reason }) => resolve([code, reason])));
+  window.ended = new Promise((resolve) => socket.addEventListener("close", ({ code, reason }) => resolve([code, reason])));
   window.screen_ = () => Array.from({ length: terminal.buffer.active.length }, (_, y) => terminal.buffer.active.getLine(y).translateToString(true)).join("\\n");
   window.type = (text) => terminal.input(text, true);
 };
@@ -55,7 +55,7 @@ export const cases = [
       await shows(/^24 80$/m);
       await shows(/^h\u00e9llo \u{1f600} 42$/mu);
       await page.evaluate(() => window.type("exit 3\r"));
-      equal(await page.evaluate(() => window.closed), [4503, "exit 3"]);
+      equal(await page.evaluate(() => window.ended), [4503, "exit 3"]);
     }),
   },
   {
