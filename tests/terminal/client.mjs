@@ -166,6 +166,31 @@ export const cases = [
     }),
   },
   {
+    name: "bridge: a server that asks to be told what has arrived is, on each connection, and no other is",
+    run: withServer(async (server, { terminals }) => {
+      const opening = terminals.openTerminal(server.url, QUICK);
+      let peer = await server.next();
+      peer.json({ type: "started", pid: 42, acks: 1000 });
+      const terminal = await opening;
+      for (const length of [400, 400, 400]) peer.bytes(noise(length));
+      equal(JSON.parse(await peer.message()), { type: "ack", bytes: 1200 });
+      peer.drop();
+      peer = await server.next();
+      peer.json({ type: "started", pid: 42, acks: 500 });
+      peer.bytes(noise(600));
+      const heard = [];
+      while (heard.at(-1)?.type !== "ack") heard.push(JSON.parse(await peer.message()));
+      equal(heard.at(-1), { type: "ack", bytes: 600 });
+      terminal.close();
+      const plain = await openBridge(server, terminals);
+      plain.peer.bytes(noise(500_000));
+      plain.peer.json({ type: "exited", exitCode: 0 });
+      await plain.terminal.exit;
+      await plain.peer.closed;
+      equal(plain.peer.pending, 0, "messages that nobody asked for");
+    }),
+  },
+  {
     name: "bridge: more output than may wait is an error that says so, after what had come",
     run: withServer(async (server, { terminals, sdk }) => {
       const { terminal, peer } = await openBridge(server, terminals, { outputBufferBytes: 10 * KB });

@@ -4,6 +4,13 @@
 const IN_HOST = 1_048_576;
 const LOOK_MS = 20;
 
+/**
+ * How much output may be on its way to a client that says what it has got, in bytes, and after how much it is asked to say so. Not
+ * every host knows how much waits in it.
+ */
+const ON_THE_WAY = 1_048_576;
+const ACKNOWLEDGED = 262_144;
+
 /** How much input may wait for the sandbox, in bytes. */
 const WAITING = 1_048_576;
 
@@ -11,10 +18,14 @@ export class TerminalLine {
   #socket;
   #isOpen;
   #orders;
+  /** Bytes and sizes, in the order they came: a program that asks for its size gets the one that was set before. */
   #waiting = [];
   #length = 0;
   #isSending = false;
-  #size;
+  /** Bytes that were sent and that the client says it has got; it does not say anything unless it is asked to. */
+  #sent = 0;
+  #got = Infinity;
+  #arrived = () => {};
   #hold;
   #release;
   #left;
@@ -47,8 +58,13 @@ export class TerminalLine {
   /** What comes goes there from now on: `{ input(bytes), resize(size) }`, which answer promises. */
   begin(orders) {
     this.#orders = orders;
-    if (this.#size) this.#resize(this.#size);
     this.#send();
+  }
+
+  /** Asks the client to say what it has got, with the first thing that is said to it. */
+  start(event) {
+    this.#got = 0;
+    this.say({ ...event, acks: ACKNOWLEDGED });
   }
 
   say(event) {
@@ -61,7 +77,8 @@ export class TerminalLine {
     if (this.#left !== undefined) return;
     await this.#hold;
     this.#put(bytes);
-    // Hosts that do not say how much waits are held up by clients that say so.
+    this.#sent += bytes.length;
+    while (this.#left === undefined && this.#sent - this.#got > ON_THE_WAY) await new Promise((resolve) => (this.#arrived = resolve));
     while (this.#left === undefined && this.#socket.bufferedAmount > IN_HOST) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 
@@ -94,6 +111,7 @@ export class TerminalLine {
     if (this.#left !== undefined) return;
     this.#left = code;
     this.#release?.();
+    this.#arrived();
     this.#waiting = [];
     this.onLeft();
   }
@@ -104,7 +122,14 @@ export class TerminalLine {
     if (order?.type === "resize") this.#resize(order);
     else if (order?.type === "pause") this.#hold ??= new Promise((resolve) => (this.#release = resolve));
     else if (order?.type === "resume") this.#goOn();
+    else if (order?.type === "ack") this.#acknowledge(order.bytes);
     else this.#type(typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data));
+  }
+
+  #acknowledge(bytes) {
+    if (bytes > this.#sent || bytes <= this.#got) return;
+    this.#got = bytes;
+    this.#arrived();
   }
 
   #goOn() {
@@ -113,9 +138,10 @@ export class TerminalLine {
   }
 
   #resize({ cols, rows }) {
-    this.#size = { cols, rows };
-    // A shell that has ended says so in a moment.
-    this.#orders?.resize(this.#size).catch(() => {});
+    // Of many only the last ones matter: two, because a program that is to draw anew is given another size and then its own.
+    if (this.#waiting.at(-1)?.cols && this.#waiting.at(-2)?.cols) this.#waiting.pop();
+    this.#waiting.push({ cols, rows });
+    return void this.#send();
   }
 
   #type(bytes) {
@@ -130,11 +156,15 @@ export class TerminalLine {
     if (this.#isSending || !this.#orders) return;
     this.#isSending = true;
     while (this.#waiting.length > 0) {
-      const bytes = joined(this.#waiting);
-      this.#waiting = [];
+      const end = this.#waiting.findIndex(({ cols }) => cols !== undefined);
+      const typed = this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
       // A sandbox that is gone is told of by the output, which ends with it.
-      await this.#orders.input(bytes).catch(() => {});
-      this.#length -= bytes.length;
+      if (typed.length === 0) await this.#orders.resize(this.#waiting.shift()).catch(() => {});
+      else {
+        const bytes = joined(typed);
+        await this.#orders.input(bytes).catch(() => {});
+        this.#length -= bytes.length;
+      }
     }
     this.#isSending = false;
   }
@@ -149,11 +179,13 @@ function orderOf(text) {
   } catch {
     return undefined;
   }
-  const { type, cols, rows, ...more } = order;
+  const { type, cols, rows, bytes, ...more } = order;
   if (Object.keys(more).length > 0) return undefined;
   const isSize = (value) => Number.isInteger(value) && value >= 1 && value <= 65_535;
-  if (type === "resize") return isSize(cols) && isSize(rows) ? order : undefined;
-  return (type === "pause" || type === "resume") && cols === undefined && rows === undefined ? order : undefined;
+  if (type === "resize") return isSize(cols) && isSize(rows) && bytes === undefined ? order : undefined;
+  if (cols !== undefined || rows !== undefined) return undefined;
+  if (type === "ack") return Number.isSafeInteger(bytes) ? order : undefined;
+  return (type === "pause" || type === "resume") && bytes === undefined ? order : undefined;
 }
 
 function joined(parts) {

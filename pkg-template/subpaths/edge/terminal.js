@@ -93,7 +93,7 @@ async function serve({ sandboxes }, line, { sandboxId }, query) {
   }
   line.onLeft = () => handle.disconnect();
   if (line.leftWith !== undefined) handle.disconnect();
-  if (events) line.say({ type: "started", pid: handle.pid });
+  if (events) line.start({ type: "started", pid: handle.pid });
   line.begin({
     input: (bytes) => sandbox.pty.sendInput(handle.pid, bytes),
     resize: (next) => sandbox.pty.resize(handle.pid, next),

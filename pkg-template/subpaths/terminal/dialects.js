@@ -37,6 +37,8 @@ export const bridge = {
   resize: ({ cols, rows }) => JSON.stringify({ type: "resize", cols, rows }),
   pause: () => JSON.stringify({ type: "pause" }),
   resume: () => JSON.stringify({ type: "resume" }),
+  /** What servers ask for whose host does not know how much is on its way. */
+  ack: (bytes) => JSON.stringify({ type: "ack", bytes }),
   signal(name) {
     if (name === "SIGINT") return Uint8Array.of(3);
     if (name === "SIGQUIT") return Uint8Array.of(28);
@@ -45,7 +47,7 @@ export const bridge = {
   read(frame) {
     if (typeof frame !== "string") return { data: bytesOf(frame) };
     const said = objectOf(frame);
-    if (said?.type === "started" && Number.isInteger(said.pid)) return { started: { pid: said.pid } };
+    if (said?.type === "started" && Number.isInteger(said.pid)) return { started: { pid: said.pid, acks: said.acks > 0 ? said.acks : undefined } };
     if (said?.type === "exited") return { exited: endOf(said) };
     // Other bridges send output as text.
     return { data: encoder.encode(frame) };

@@ -24,6 +24,8 @@ export class Terminal {
   /** Whether the terminal has this size, or another one that is its own. */
   #isSized;
   #line;
+  /** What this connection's server wants to be told: `{ every, got, told }`, in bytes. */
+  #acks;
   #output;
   #input;
   #stream;
@@ -177,15 +179,30 @@ export class Terminal {
 
   #take({ data, started, exited, error }) {
     if (data) this.#attempt = 0;
-    if (started) this.#pid = started.pid ?? this.#pid;
+    if (started) this.#begun(started);
     if (exited) return this.#end({ code: 1000, result: { ...exited, reason: "exited" } });
     if (error) return this.#end({ code: 1000, error });
     try {
-      if (data) this.#output.push(data);
+      if (data) this.#got(data);
     } catch (full) {
       this.#end({ code: 1000, error: full });
     }
     return undefined;
+  }
+
+  #begun({ pid, acks }) {
+    this.#pid = pid ?? this.#pid;
+    this.#acks = acks && { every: acks, got: 0, told: 0 };
+  }
+
+  #got(data) {
+    this.#output.push(data);
+    const acks = this.#acks;
+    if (!acks) return;
+    acks.got += data.length;
+    if (acks.got - acks.told < acks.every) return;
+    acks.told = acks.got;
+    this.#line?.send(this.#dialect.ack(acks.got));
   }
 
   #closed(closed) {
