@@ -79,7 +79,16 @@ export class TerminalLine {
     this.#put(bytes);
     this.#sent += bytes.length;
     while (this.#left === undefined && this.#sent - this.#got > ON_THE_WAY) await new Promise((resolve) => (this.#arrived = resolve));
-    while (this.#left === undefined && this.#socket.bufferedAmount > IN_HOST) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await this.#room(IN_HOST);
+  }
+
+  /** Resolves when the host has sent all it was given, if it tells: in some, what comes last overtakes what waits. */
+  drained() {
+    return this.#room(0);
+  }
+
+  async #room(most) {
+    while (this.#left === undefined && this.#socket.bufferedAmount > most) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 
   async close(code, reason) {

@@ -104,6 +104,7 @@ async function serve({ sandboxes }, line, { sandboxId }, query) {
     if (isOwn && GOODBYES.includes(line.leftWith)) await sandbox.pty.kill(handle.pid);
     return undefined;
   }
+  await line.drained();
   if (outcome.error) return refuse(line, outcome.error);
   if (events) line.say({ type: "exited", ...(outcome.signal ? { signal: outcome.signal } : { exitCode: outcome.exitCode }) });
   return line.close(...outcome.close);
