@@ -150,7 +150,7 @@ export const cases = [
         const sandbox = await document.querySelector("sandbox-session").ensure();
         const { terminalUrl } = await import("/pkg/dist/terminal.js");
         const element = document.createElement("sandbox-terminal");
-        element.id = "apart";
+        element.id = "dialled";
         element.socket = () => terminalUrl(sandbox, { cwd: "/tmp" });
         document.querySelector("sandbox-terminal").remove();
         document.querySelector("main").append(element);
@@ -160,7 +160,7 @@ export const cases = [
       await shows(page, /^\/tmp$/m);
       await terminal(page).getByRole("button", { name: "Close" }).click();
       await state(page, "ended");
-      await page.evaluate(() => void (document.getElementById("apart").socket = "ws://x.localhost:1/?token=a-secret"));
+      await page.evaluate(() => void (document.getElementById("dialled").socket = "ws://x.localhost:1/?token=a-secret"));
       await terminal(page).getByRole("button", { name: "Open another" }).click();
       const notice = terminal(page).getByRole("alert");
       await notice.waitFor();
