@@ -69,8 +69,14 @@ export declare class SandboxCode extends SandboxElement {
     clear(): void;
 }
 
-/** `<sandbox-terminal>`: a shell of the session's sandbox. Attributes: `cwd`, `user`, `autostart`, `label`, `session`. */
+/**
+ * `<sandbox-terminal>`: a shell of the session's sandbox. Attributes: `cwd`, `user`, `autostart`, `label`, `session`; `transport`, of which
+ * `"websocket"` has the sandbox's terminal dialled over a WebSocket, where the local server or a broker has one, and anything else uses
+ * calls; `socket`, the address of a bridge in place of a session's sandbox. A page's policy has to allow the address in `connect-src`.
+ */
 export declare class SandboxTerminal extends SandboxElement {
+    /** The address of a bridge, or a function that answers one for each connection, because tokens expire. */
+    socket: string | (() => string | Promise<string>) | undefined;
     readonly state: SandboxTerminalState;
     /** Opens a shell. Never rejects: what goes wrong is shown. */
     open(): Promise<void>;

@@ -51,6 +51,7 @@ export async function attachTo(attach, given, opts) {
     setTimeout: async (timeoutMs, opts) => void (await act("extend", { timeoutMs }, opts)),
     getInfo: async (opts) => infoOf(await act("info", {}, opts)),
     connect: async (opts) => (await broker.renew(token.sandboxId, opts), sandbox),
+    _openTerminal: () => broker.terminal(token.sandboxId),
     fetchPort: (port, path, init) => broker.fetchPort(port, path, init),
   };
   if (token.proxied) {
@@ -148,6 +149,17 @@ class Broker {
       throw new ProtocolError(`The endpoint answered ${answer.status}, but not as a broker does. Check the address`, { code: "protocol_error", status: answer.status });
     }
     throw new (ERRORS[answer.status] ?? SandboxError)(String(message), { code, status: answer.status, retryable });
+  }
+
+  /** The address of one terminal, for `agent-sandbox-web/terminal`. */
+  async terminal(sandboxId) {
+    const asked = this.ask("terminal").catch(async (error) => {
+      if (!OVER.includes(error.code)) throw error;
+      await this.renew(sandboxId);
+      return this.ask("terminal");
+    });
+    // The broker may not know by which name it is reached.
+    return { url: `${this.#endpoint}/terminal${new URL((await asked).url).search}` };
   }
 
   fetchPort(port, path, init = {}) {

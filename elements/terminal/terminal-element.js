@@ -4,6 +4,7 @@ import { SandboxElement, SessionLink } from "../base/element.js";
 import { button, el } from "../base/dom.js";
 import { ADVICE, ElementError, saysGone } from "../base/failure.js";
 import { Notice } from "../base/notice.js";
+import { callShell, socketShell } from "./shells.js";
 import styles from "./terminal.css";
 
 const SAYS = {
@@ -30,9 +31,10 @@ export class SandboxTerminal extends SandboxElement {
   #frame;
   /** The terminal on the page, kept from shell to shell. */
   #view;
-  /** The shell: `{ sandbox, pid }`. */
+  /** The shell, as `shells.js` says. */
   #shell;
   #handle;
+  #socket;
   #opening;
   /** What was typed and is not sent yet; sent piece by piece, in order. */
   #typed = "";
@@ -51,6 +53,15 @@ export class SandboxTerminal extends SandboxElement {
 
   get state() {
     return this.#state;
+  }
+
+  /** Where a bridge is, in place of the session's sandbox. */
+  get socket() {
+    return this.#socket ?? this.getAttribute("socket") ?? undefined;
+  }
+
+  set socket(target) {
+    this.#socket = target;
   }
 
   connectedCallback() {
@@ -82,7 +93,7 @@ export class SandboxTerminal extends SandboxElement {
     this.#handle = undefined;
     if (!shell) return;
     this.#become("ended");
-    await shell.sandbox.pty.kill(shell.pid).catch(() => {});
+    await shell.end().catch(() => {});
   }
 
   async #start() {
@@ -91,26 +102,34 @@ export class SandboxTerminal extends SandboxElement {
     await this.close();
     this.#become("connecting");
     try {
-      if (!session) throw new ElementError("no_session", "This terminal stands in no <sandbox-session>: put it into one, or name one with its session attribute.");
-      const [{ terminalView }, sandbox] = await Promise.all([import("./xterm.js"), session.ensure()]);
+      const { socket } = this;
+      if (!session && !socket) throw new ElementError("no_session", "This terminal stands in no <sandbox-session>: put it into one, or name one with its session attribute.");
+      const [{ terminalView }, sandbox] = await Promise.all([import("./xterm.js"), socket ? undefined : session.ensure()]);
       this.#view ??= terminalView(this.#screen, this.root, { onInput: (data) => this.#type(data), onResize: (size) => this.#resize(size), label: this.#name() });
       this.#empty.hidden = true;
       this.#view.reset();
       this.#view.fit();
-      const handle = await sandbox.pty.create({
-        ...this.#view.size,
-        cwd: this.getAttribute("cwd") ?? undefined,
-        user: this.getAttribute("user") ?? undefined,
-        onData: (bytes) => this.#view.write(bytes),
-      });
-      if (!this.isConnected) return void sandbox.pty.kill(handle.pid).catch(() => {});
-      this.#shell = { sandbox, pid: handle.pid };
-      this.#attached(handle);
+      const shell = await this.#begin(sandbox, socket);
+      if (!this.isConnected) return void shell.end().catch(() => {});
+      this.#shell = shell;
+      this.#attached(shell.handle);
       this.#view.focus();
     } catch (error) {
       this.#become(this.#view ? "ended" : "idle");
       await this.#report(error);
     }
+  }
+
+  #begin(sandbox, socket) {
+    const look = { size: this.#view.size, cwd: this.getAttribute("cwd") || undefined, user: this.getAttribute("user") || undefined };
+    const onData = (bytes) => this.#view.write(bytes);
+    if (!socket && this.getAttribute("transport") !== "websocket") return callShell(sandbox, look, onData);
+    return socketShell(socket ?? sandbox, sandbox, look, onData, (state, error) => {
+      // What comes before the shell is there, and its end, are told by promises.
+      if (!this.#handle || (state !== "lost" && state !== "ready")) return;
+      if (this.#state !== state) this.#become(state);
+      if (state === "lost" && sandbox) this.#link.session?.examine(error).catch(() => {});
+    });
   }
 
   /** Listens to the end of a connection to the shell. */
@@ -121,17 +140,21 @@ export class SandboxTerminal extends SandboxElement {
     this.#become("ready");
     handle.wait().then(
       () => this.#shell === shell && this.#ended(),
-      (error) => {
-        if (this.#shell !== shell) return undefined;
-        return error?.name === "CommandExitError" ? this.#ended() : this.#lost(shell, error);
-      },
+      (error) => this.#shell === shell && (shell.connect ? this.#lost(shell, error) : this.#failed(error)),
     );
   }
 
   #ended() {
+    // A WebSocket would look for its shell.
+    if (this.#shell && !this.#shell.connect) this.#shell.end();
     this.#shell = undefined;
     this.#handle = undefined;
     this.#become("ended");
+  }
+
+  #failed(error) {
+    this.#ended();
+    return error?.name === "NotFoundError" ? undefined : this.#report(error);
   }
 
   /** The shell goes on in the sandbox: it is listened to again once the sandbox answers. */
@@ -144,13 +167,13 @@ export class SandboxTerminal extends SandboxElement {
       for (let attempt = 0; this.#shell === shell; attempt++) {
         await session?.ensure();
         try {
-          const handle = await shell.sandbox.pty.connect(shell.pid, { onData: (bytes) => this.#view.write(bytes) });
-          if (this.#shell !== shell) return void handle.disconnect();
+          const handle = await shell.connect();
+          if (this.#shell !== shell) return void handle.leave();
           this.#attached(handle);
           // The screen shows what was there before; a program that draws it draws it anew when its size changes.
           const { cols, rows } = this.#view.size;
-          await shell.sandbox.pty.resize(shell.pid, { cols, rows: Math.max(2, rows - 1) });
-          await shell.sandbox.pty.resize(shell.pid, { cols, rows });
+          await shell.resize({ cols, rows: Math.max(2, rows - 1) });
+          await shell.resize({ cols, rows });
           return undefined;
         } catch (failure) {
           if (failure?.name === "NotFoundError" || saysGone(failure)) throw failure;
@@ -159,9 +182,7 @@ export class SandboxTerminal extends SandboxElement {
         }
       }
     } catch (failure) {
-      if (this.#shell !== shell) return undefined;
-      this.#ended();
-      if (failure?.name !== "NotFoundError") await this.#report(failure);
+      if (this.#shell === shell) await this.#failed(failure);
     }
     return undefined;
   }
@@ -187,21 +208,21 @@ export class SandboxTerminal extends SandboxElement {
       const data = this.#typed;
       this.#typed = "";
       // What was typed into a lost terminal is lost. A connection that is only open in name shows here first.
-      await this.#handle.sendStdin(data).catch((error) => this.#link.session?.examine(error));
+      await this.#handle.send(data).catch((error) => this.#link.session?.examine(error));
     }
     this.#sending = false;
   }
 
   #resize(size) {
     const shell = this.#shell;
-    if (shell && this.#handle) shell.sandbox.pty.resize(shell.pid, size).catch(() => {});
+    if (shell && this.#handle) shell.resize(size).catch(() => {});
   }
 
   /** The shell ends with its sandbox. */
   #follow() {
     const { session } = this.#link;
     const isOver = session?.state === "ended" || session?.state === "starting";
-    if (isOver && this.#shell && this.#shell.sandbox !== session.sandbox) this.#ended();
+    if (isOver && this.#shell?.sandbox && this.#shell.sandbox !== session.sandbox) this.#ended();
   }
 
   #name() {

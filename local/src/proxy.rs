@@ -34,6 +34,9 @@ const PAUSE: std::ops::RangeInclusive<u64> = 100..=400;
 /// Calls of envd that are the control plane's alone.
 const RESERVED: [&str; 7] = ["/init", "/freeze", "/unfreeze", "/collapse", "/fsfreeze", "/fsthaw", "/upgrade"];
 
+/// The daemon's WebSocket to a shell, whose clients can send no header.
+pub(crate) const TERMINAL: &str = "/terminal";
+
 const TRAFFIC_TOKEN: &str = "e2b-traffic-access-token";
 const ACCESS_TOKEN: &str = "x-access-token";
 
@@ -79,7 +82,7 @@ enum Refusal {
 
 async fn try_forward(registry: &Registry, id: &str, port: u16, mut request: Request) -> Result<Response, Refusal> {
     let sandbox = registry.get(id).ok_or(Refusal::NotFound)?;
-    wake(&sandbox, port, request.headers()).await?;
+    wake(&sandbox, port, credential_of(&request, port)).await?;
     if port == ENVD_PORT {
         let path = clean(request.uri().path());
         if RESERVED.contains(&path.as_str()) {
@@ -130,7 +133,7 @@ pub(crate) async fn relay(stream: UnixStream, mut request: Request) -> hyper::Re
 }
 
 /// Lets traffic wake a sandbox that wants that, when the request has the credentials that its service will ask for.
-async fn wake(sandbox: &Arc<Sandbox>, port: u16, headers: &HeaderMap) -> Result<(), Refusal> {
+async fn wake(sandbox: &Arc<Sandbox>, port: u16, given: Option<Vec<u8>>) -> Result<(), Refusal> {
     let state = match sandbox.state() {
         State::Running | State::Snapshotting => return Ok(()),
         _ => tokio::time::timeout(TRANSITION_LIMIT, sandbox.settled())
@@ -142,16 +145,10 @@ async fn wake(sandbox: &Arc<Sandbox>, port: u16, headers: &HeaderMap) -> Result<
     if !(sandbox.spec.auto_resume && memory) {
         return Err(Refusal::NotFound);
     }
-    let (name, token) = if port == ENVD_PORT {
-        (ACCESS_TOKEN, sandbox.envd_token.as_deref())
-    } else {
-        (TRAFFIC_TOKEN, sandbox.traffic_token())
-    };
-    if let Some(token) = token {
-        let given = headers.get(name).ok_or(Refusal::ResumeRefused)?;
-        if !bool::from(given.as_bytes().ct_eq(token.as_bytes())) {
-            return Err(Refusal::ResumeRefused);
-        }
+    let token = if port == ENVD_PORT { sandbox.envd_token.as_deref() } else { sandbox.traffic_token() };
+    let fits = |token: &str| given.is_some_and(|given| given.ct_eq(token.as_bytes()).into());
+    if !token.is_none_or(fits) {
+        return Err(Refusal::ResumeRefused);
     }
     match sandbox.connect(sandbox.spec.timeout.max(SHORTEST_WAKING)).await {
         Ok(_) => Ok(()),
@@ -161,6 +158,19 @@ async fn wake(sandbox: &Arc<Sandbox>, port: u16, headers: &HeaderMap) -> Result<
             Err(Refusal::Transitioning)
         }
     }
+}
+
+/// What a request has to show to a port's service: a header, or for the terminal a part of the query.
+fn credential_of(request: &Request, port: u16) -> Option<Vec<u8>> {
+    let name = if port == ENVD_PORT { ACCESS_TOKEN } else { TRAFFIC_TOKEN };
+    if let Some(value) = request.headers().get(name) {
+        return Some(value.as_bytes().to_owned());
+    }
+    if port != ENVD_PORT || request.uri().path() != TERMINAL {
+        return None;
+    }
+    let mut query = form_urlencoded::parse(request.uri().query()?.as_bytes());
+    query.find(|(name, _)| name == "token").map(|(_, token)| token.into_owned().into_bytes())
 }
 
 /// A body that breaks off, with an error, when the sandbox is paused.
@@ -228,7 +238,7 @@ async fn dial(sandbox: &Sandbox, port: u16) -> std::io::Result<Option<UnixStream
 }
 
 /// The protocol a request wants to switch to.
-fn upgrade_of(headers: &HeaderMap) -> Option<HeaderValue> {
+pub(crate) fn upgrade_of(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get(header::CONNECTION)?.to_str().ok()?;
     let wanted = connection.split(',').any(|option| option.trim().eq_ignore_ascii_case("upgrade"));
     wanted.then(|| headers.get(header::UPGRADE).cloned()).flatten()

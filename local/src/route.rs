@@ -86,6 +86,12 @@ fn sandbox(id: &str, port: &str) -> Result<Route, Misrouted> {
     Ok(Route::Sandbox { id: id.to_owned(), port })
 }
 
+/// The sandbox whose terminal `/terminal/<id>` of the REST API's host means: for clients that can send no header, where names
+/// below `localhost` do not resolve.
+pub(crate) fn terminal(path: &str) -> Option<&str> {
+    sandbox_id(path.strip_prefix("/terminal/")?)
+}
+
 /// The sandbox's part of `<id>` or `<id>-<client id>`, when it can be one.
 pub(crate) fn sandbox_id(text: &str) -> Option<&str> {
     let mut parts = text.split('-');

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::control::{self, Api};
-use crate::route::{Misrouted, Route, route};
+use crate::route::{ENVD_PORT, Misrouted, Route, route, terminal};
 use crate::sandbox::registry::{Config, Registry};
 use crate::{debug_ports, listen, proxy};
 
@@ -129,10 +129,24 @@ fn well_formed(key: String) -> Result<String> {
 
 async fn dispatch(State(registry): State<Arc<Registry>>, request: Request, next: Next) -> Response {
     match route(request.headers()) {
-        Ok(Route::Control) => next.run(request).await,
+        Ok(Route::Control) => match terminal(request.uri().path()).map(str::to_owned) {
+            Some(id) if proxy::upgrade_of(request.headers()).is_some() => {
+                proxy::forward(&registry, &id, ENVD_PORT, at_terminal(request)).await
+            }
+            _ => next.run(request).await,
+        },
         Ok(Route::Sandbox { id, port }) => proxy::forward(&registry, &id, port, request).await,
         Err(fault) => misrouted(fault),
     }
+}
+
+/// The request as the sandbox's own host would get it.
+fn at_terminal(mut request: Request) -> Request {
+    let query = request.uri().query().unwrap_or("");
+    if let Ok(uri) = format!("{}?{query}", proxy::TERMINAL).parse() {
+        *request.uri_mut() = uri;
+    }
+    request
 }
 
 /// The answer to a request that goes nowhere.

@@ -39,6 +39,16 @@ export interface SandboxBrokerOpts extends Omit<ConnectionOpts, "signal"> {
     timeoutMs?: number | undefined;
     /** How long a session lives without being refreshed, in milliseconds. Default 600 000. */
     sessionMs?: number | undefined;
+    /**
+     * Makes a request a WebSocket, where the host has its own way to: answers the socket, and the response that the host wants, if it
+     * wants one. Default: `WebSocketPair` in Workers; elsewhere terminals over WebSockets are refused with 501. In Deno
+     * `(request) => Deno.upgradeWebSocket(request)`; in Node whatever answers a socket as that of the package `ws`.
+     */
+    upgradeWebSocket?:
+        | ((request: Request, context: BrokerContext | undefined) => BrokerUpgrade | Promise<BrokerUpgrade>)
+        | undefined;
+    /** How long the address of a terminal is good for being dialled, once, in milliseconds. Default 60 000. */
+    terminalTokenMs?: number | undefined;
     /** How far the clocks of the broker's hosts may be apart, in milliseconds. Default 30 000. */
     clockSkewMs?: number | undefined;
     /** How much each visitor may have. */
@@ -53,6 +63,21 @@ export interface SandboxBrokerOpts extends Omit<ConnectionOpts, "signal"> {
     now?: (() => number) | undefined;
     /** Told what went wrong behind an answer of 500 and more. Default: `console.error`. */
     onError?: ((error: unknown) => void) | undefined;
+}
+
+/** What {@link SandboxBrokerOpts.upgradeWebSocket} answers. */
+export interface BrokerUpgrade {
+    socket: BrokerSocket;
+    /** Handed to the host as it is. Without one the host has answered already, and gets an empty answer. */
+    response?: Response | undefined;
+}
+
+/** A WebSocket of the server's side, in the manner of browsers: `addEventListener` is needed as well, which each host declares its own way. */
+export interface BrokerSocket {
+    readonly readyState?: number;
+    readonly bufferedAmount?: number;
+    send(data: string | Uint8Array<ArrayBuffer>): void;
+    close(code?: number, reason?: string): void;
 }
 
 /** Who a visitor is: a text alone, or with what differs from the broker's options. */

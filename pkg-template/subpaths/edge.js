@@ -10,6 +10,8 @@
 // | usage.js | how much each visitor has had, and of what there is enough |
 // | sandboxes.js | finds, makes and reaches the sandbox of a visitor |
 // | proxy.js | what goes to the sandbox through here |
+// | terminal.js | terminals over WebSockets: their addresses and tokens, and the bridge to the sandbox |
+// | terminal-line.js | one such WebSocket, of whatever host |
 //
 // `#package` stands for the entry that fits the host, so that there is one core whatever is imported.
 
@@ -19,6 +21,7 @@ import { readOptions } from "./edge/options.js";
 import { forward } from "./edge/proxy.js";
 import { Sandboxes } from "./edge/sandboxes.js";
 import { Sessions } from "./edge/session.js";
+import * as terminal from "./edge/terminal.js";
 import { Usage } from "./edge/usage.js";
 
 export { memoryStorage } from "./edge/usage.js";
@@ -32,7 +35,10 @@ export function createSandboxBroker(opts) {
   return async function broker(request, context) {
     const origin = request.headers.get("origin");
     try {
-      cors.check(request, origin);
+      const dialled = terminalOf(options, request);
+      cors.check(request, origin, dialled !== undefined);
+      // The answer is the host's, and no answer of HTTP.
+      if (dialled) return await terminal.upgrade(parts, request, context, dialled);
       if (request.method === "OPTIONS") return cors.preflight(request, origin);
       return cors.expose(await answer(parts, request, context), origin);
     } catch (error) {
@@ -44,8 +50,15 @@ export function createSandboxBroker(opts) {
   };
 }
 
+/** The URL of a request that wants to become a terminal. */
+function terminalOf({ path }, request) {
+  if (!terminal.isUpgrade(request)) return undefined;
+  const url = new URL(request.url);
+  return url.pathname === `${path}/terminal` ? url : undefined;
+}
+
 /** The actions, each a `POST` of JSON to the broker's path followed by its name. */
-const ACTIONS = { "": open, refresh, extend, pause, kill, info, sign };
+const ACTIONS = { "": open, refresh, extend, pause, kill, info, sign, terminal: terminalAddress };
 
 async function answer(parts, request, context) {
   const url = new URL(request.url);
@@ -127,6 +140,11 @@ async function sign({ options, sessions, sandboxes }, visitor, { path, operation
   const method = operation === "read" ? "downloadUrl" : "uploadUrl";
   const url = await sandbox[method](path, { user, useSignatureExpiration: expiresInSeconds });
   return { url, expiresAt: new Date(options.now() + expiresInSeconds * 1000).toISOString() };
+}
+
+/** An address for one terminal, which works without a session until it expires or is dialled. */
+async function terminalAddress(parts, visitor, _body, _context, url) {
+  return terminal.address(parts, visitor, endpoint(parts.options, url));
 }
 
 /** The broker's address as the page has it. */

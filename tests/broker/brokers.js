@@ -21,12 +21,17 @@ const BROKERS = {
   ports: { scopes: ["run", "port:8000"], direct: false, forwardHeaders: ["x-custom"] },
   two: { limits: { concurrent: 2, sandboxes: 3 } },
   minutes: { timeoutMs: 60_000, limits: { minutes: 2, timeoutMs: 600_000 } },
+  brisk: { terminalTokenMs: 1000, clockSkewMs: 0 },
+  mute: { upgradeWebSocket: undefined },
   down: { apiUrl: "http://127.0.0.1:9", requestTimeoutMs: 20_000, retries: 0 },
   "wrong-key": { apiKey: "not-the-key" },
 };
 
-/** `settings` are `{ apiUrl, apiKey, origin }`; the visitor is whom the test says. */
-export function brokers({ createSandboxBroker }, { apiUrl, apiKey, origin }) {
+/**
+ * `settings` are `{ apiUrl, apiKey, origin }`; the visitor is whom the test says. `upgradeWebSocket` is the host's own way to
+ * WebSockets, where it has one that must be given.
+ */
+export function brokers({ createSandboxBroker }, { apiUrl, apiKey, origin }, upgradeWebSocket) {
   const handlers = {};
   for (const [path, options] of Object.entries(BROKERS)) {
     handlers[path] = createSandboxBroker({
@@ -38,6 +43,7 @@ export function brokers({ createSandboxBroker }, { apiUrl, apiKey, origin }) {
       sessionMs: 600_000,
       authorize,
       onError: () => {},
+      upgradeWebSocket,
       ...options,
     });
   }

@@ -104,6 +104,71 @@ export const cases = [
       }),
   },
   {
+    name: "terminal: over a WebSocket, typing, the size and the end arrive, and a lost connection is found again",
+    async run(ctx) {
+      const { page } = ctx;
+      const dialled = [];
+      // The first connection can be cut off; the server keeps its shell.
+      await page.routeWebSocket(/\/terminal\?/, (route) => {
+        const server = route.connectToServer();
+        dialled.push({ url: new URL(route.url()), route, server });
+      });
+      await open(ctx);
+      await terminal(page).evaluate((element) => {
+        element.setAttribute("transport", "websocket");
+        window.states = [];
+        new MutationObserver(() => window.states.push(element.state)).observe(element, { attributeFilter: ["state"] });
+      });
+      await openShell(page);
+      await type(page, "kept=here; echo $((6*7))");
+      await shows(page, /^42$/m);
+      await page.setViewportSize({ width: 420, height: 800 });
+      await eventually(async () => (await type(page, "clear; stty size | sed s/^/size:/"), Number(/^size:\d+ (\d+)$/m.exec(await rows(page))?.[1]) < 60), "a narrower shell");
+      const [{ url, route, server }] = dialled;
+      assert(url.searchParams.has("cols") && !url.searchParams.has("pid"), "a new shell");
+      await server.close({ code: 4000 });
+      await route.close({ code: 1012 });
+      await page.waitForFunction(() => window.states.includes("lost") && window.states.at(-1) === "ready");
+      assert(dialled[1].url.searchParams.has("pid"), "the same shell");
+      await type(page, "clear; echo \"<$kept>\"");
+      await shows(page, /^<here>$/m);
+      await type(page, "exit");
+      await state(page, "ended");
+      await terminal(page).getByRole("button", { name: "Open another" }).click();
+      await state(page, "ready");
+      await terminal(page).getByRole("button", { name: "Close" }).click();
+      await state(page, "ended");
+    },
+  },
+  {
+    name: "terminal: an address in place of a session, and one that is wrong",
+    networkErrors: true,
+    async run(ctx) {
+      const { page } = ctx;
+      await open(ctx);
+      await page.evaluate(async () => {
+        const sandbox = await document.querySelector("sandbox-session").ensure();
+        const { terminalUrl } = await import("/pkg/dist/terminal.js");
+        const element = document.createElement("sandbox-terminal");
+        element.id = "dialled";
+        element.socket = () => terminalUrl(sandbox, { cwd: "/tmp" });
+        document.querySelector("sandbox-terminal").remove();
+        document.querySelector("main").append(element);
+      });
+      await openShell(page);
+      await type(page, "pwd");
+      await shows(page, /^\/tmp$/m);
+      await terminal(page).getByRole("button", { name: "Close" }).click();
+      await state(page, "ended");
+      await page.evaluate(() => void (document.getElementById("dialled").socket = "ws://x.localhost:1/?token=a-secret"));
+      await terminal(page).getByRole("button", { name: "Open another" }).click();
+      const notice = terminal(page).getByRole("alert");
+      await notice.waitFor();
+      const told = await notice.textContent();
+      assert(told.includes("cannot be reached") && !told.includes("a-secret"), told);
+    },
+  },
+  {
     name: "terminal: it ends with its sandbox, and opens again in the next one",
     networkErrors: true,
     async run(ctx) {

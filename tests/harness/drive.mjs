@@ -57,7 +57,7 @@ function inFreshPage(one, ctx, faults) {
  * which no program can prevent.
  */
 function isNetworkNotice(message) {
-  return message.text().startsWith("Failed to load resource:") || message.text().includes("has been blocked by CORS policy");
+  return /^(Failed to load resource:|WebSocket connection to )/.test(message.text()) || message.text().includes("has been blocked by CORS policy");
 }
 
 /** What a policy of the page blocked, other than requests and trusted types: those would be faults. */

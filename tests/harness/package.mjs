@@ -71,7 +71,7 @@ const cases = [
       for (const branch of branches) equal(Object.keys(branch), ["types", "default"], "branch");
     },
   },
-  ...[...ENTRIES, ...["edge", "config", "providers", "server"].flatMap((name) => [`${name}.js`, `${name}.workerd.js`, `${name}.edge-light.js`])].map((name) => ({
+  ...[...ENTRIES, ...["edge", "config", "providers", "server", "terminal"].flatMap((name) => [`${name}.js`, `${name}.workerd.js`, `${name}.edge-light.js`])].map((name) => ({
     name: `package: ${name} contains nothing that an edge runtime refuses`,
     async run() {
       const code = text(name);

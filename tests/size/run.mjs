@@ -13,7 +13,7 @@ import { contributors } from "./contributors.mjs";
 
 const WHOLE = ["index.js", "index.cjs", "cdn.js", "workerd.js", "edge-light.js", "slim.js", "url.js"];
 /** These stand on the default entry, and some on chunks that load when they are needed: they are measured without both. */
-const SUBPATHS = ["code-interpreter.js", "config.js", "edge.js", "providers.js", "server.js", "elements.js"];
+const SUBPATHS = ["code-interpreter.js", "config.js", "edge.js", "providers.js", "server.js", "terminal.js", "elements.js"];
 const ENTRIES = [...WHOLE, ...SUBPATHS, "core.wasm"];
 /** What is said about the code of the default entry has this file in it. */
 const DEFAULT_ENTRY = "index.js";

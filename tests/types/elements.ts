@@ -14,7 +14,9 @@ export async function use(): Promise<SandboxCodeState> {
   const cell: SandboxCode = document.createElement("sandbox-code");
   cell.code = "1 + 1";
   await document.createElement("sandbox-files").upload([new File([], "a.txt")]);
-  await document.createElement("sandbox-terminal").open();
+  const terminal = document.createElement("sandbox-terminal");
+  terminal.socket = async () => "wss://x.example/terminal";
+  await terminal.open();
   // @ts-expect-error The state is told, not set.
   cell.state = "ok";
   return cell.run();

@@ -20,7 +20,7 @@ use subtle::ConstantTimeEq;
 
 use super::error::{HttpError, text};
 use super::filesystem::FilesystemService;
-use super::process::ProcessService;
+use super::process::{ProcessService, terminal};
 use super::state::{Caller, Envd};
 use super::{files, init, metrics, rest};
 use crate::protocol::filesystem::FilesystemExt;
@@ -71,6 +71,7 @@ pub(super) fn app(envd: Arc<Envd>) -> Result<Router> {
         .layer(middleware::from_fn_with_state(Arc::clone(&envd), token))
         .layer(middleware::from_fn(cors))
         .layer(middleware::from_fn(rest::read))
+        .layer(middleware::from_fn_with_state(Arc::clone(&envd), terminal::intercept))
         .layer(DefaultBodyLimit::disable())
         .with_state(envd))
 }
@@ -146,7 +147,7 @@ async fn user(State(envd): State<Arc<Envd>>, mut request: Request, next: Next) -
 }
 
 /// The user name of `Authorization: Basic`; the password does not matter. Other schemes name nobody.
-fn basic_user(headers: &HeaderMap) -> Option<String> {
+pub(super) fn basic_user(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use super::filesystem::Watchers;
 use super::metrics::CpuMeter;
 use super::process::table::Processes;
+use super::process::terminal::Leases;
 use crate::sandbox::boot::{Boot, Isolation, UserMap};
 use crate::sandbox::users::{User, Users};
 
@@ -19,6 +20,7 @@ pub(super) struct Envd {
     pub(super) version: String,
     pub(super) users: Users,
     pub(super) processes: Processes,
+    pub(super) leases: Leases,
     pub(super) watchers: Watchers,
     pub(super) cpu: CpuMeter,
     /// Whether commands can be given another identity than the daemon's.
@@ -77,6 +79,7 @@ impl Envd {
             version: config.version.clone(),
             users,
             processes: Processes::default(),
+            leases: Leases::default(),
             watchers: Watchers::default(),
             cpu: CpuMeter::default(),
             switches_users,

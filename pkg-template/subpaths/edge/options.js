@@ -46,6 +46,8 @@ export function readOptions(opts) {
     direct: flag(opts.direct ?? true, "direct"),
     timeoutMs: number(opts.timeoutMs ?? 300_000, "timeoutMs", 1000),
     sessionMs: number(opts.sessionMs ?? 600_000, "sessionMs", 1000),
+    terminalTokenMs: number(opts.terminalTokenMs ?? 60_000, "terminalTokenMs", 1000),
+    upgradeWebSocket: opts.upgradeWebSocket === undefined ? undefined : callback(opts.upgradeWebSocket, "upgradeWebSocket"),
     clockSkewMs: number(opts.clockSkewMs ?? 30_000, "clockSkewMs", 0),
     limits: limits(opts.limits ?? {}),
     storage: storage(opts.storage ?? memoryStorage()),

@@ -56,7 +56,7 @@ const DROPPED = [
 ];
 
 export async function forward({ options, sessions, sandboxes }, visitor, request, kind, rest, url) {
-  if (request.headers.has("upgrade")) throw new Refusal(501, "unsupported", "The broker does not pass WebSockets on");
+  if (request.headers.has("upgrade")) throw new Refusal(501, "unsupported", "The broker passes no WebSockets on to the sandbox. Its own are terminals, at terminal");
   const aimed = kind === "port" ? atPort(rest) : atSandbox(request, rest);
   const { sandboxId } = sessions.read(visitor, aimed.scope);
   const sandbox = await sandboxes.reach(sandboxId);

@@ -65,6 +65,35 @@ export class Sessions {
     return { sandboxId, scopes, expiresAt };
   }
 
+  /** A token for one terminal of a sandbox, which is no session: its audience is another one, that no broker can have as its name. */
+  issueTerminal({ key }, sandboxId) {
+    const { secrets, name, now, terminalTokenMs } = this.options;
+    const expiresAt = now() + terminalTokenMs;
+    return { token: Sandbox._issueToken(secrets[0], `${name} terminal`, sandboxId, key, "run", now(), expiresAt), expiresAt };
+  }
+
+  /** What such a token says, once: storage that brokers share knows which were taken. Refused with 401 otherwise. */
+  async takeTerminal(token) {
+    const { secrets, name, now, clockSkewMs, storage } = this.options;
+    let claims;
+    try {
+      claims = Sandbox._readToken(secrets, token ?? "", `${name} terminal`, now(), clockSkewMs);
+    } catch {
+      throw new Refusal(401, "session_invalid", "The terminal's token is not valid, or not any more");
+    }
+    const [sandboxId, visitor, , expiresAt] = claims;
+    const mac = token.slice(token.lastIndexOf(".") + 1);
+    let isTaken;
+    const take = (stored) => {
+      const taken = Object.fromEntries(Object.entries(stored ?? {}).filter(([, until]) => until > now()));
+      isTaken = Object.hasOwn(taken, mac);
+      return { ...taken, [mac]: expiresAt + clockSkewMs };
+    };
+    await storage.update(`${name}:${visitor}:terminals`, take, Math.max(1000, expiresAt + clockSkewMs - now()));
+    if (isTaken) throw new Refusal(401, "session_invalid", "The terminal's token was used already");
+    return { sandboxId };
+  }
+
   /** The scopes that a page asks for, which are some of the visitor's; all of them when it asks for none. */
   choose({ scopes }, wanted = scopes) {
     if (!Array.isArray(wanted) || !wanted.every(isScope)) throw new Refusal(400, "invalid_argument", "scopes must be a list of scopes");

@@ -1,7 +1,7 @@
 // What is published, by the rules that others check packages with.
 
 /** They exist as modules and for `require`. */
-const OVER_MAIN = ["code-interpreter", "config", "edge", "providers", "server"];
+const OVER_MAIN = ["code-interpreter", "config", "edge", "providers", "server", "terminal"];
 
 const attw = (options) => (lab) => lab.sh(`attw "${lab.tarball}" --quiet ${options}`);
 

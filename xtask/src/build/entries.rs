@@ -15,7 +15,7 @@ use crate::workspace;
 const LANGUAGE: &str = "es2022";
 
 /// Entries that stand on another one.
-const SUBPATHS: [&str; 5] = ["code-interpreter", "config", "edge", "providers", "server"];
+const SUBPATHS: [&str; 6] = ["code-interpreter", "config", "edge", "providers", "server", "terminal"];
 
 pub(crate) fn bundle(stage: &Path, bindings: &Bindings) -> Result<()> {
     let template = workspace::root().join("pkg-template");
@@ -106,6 +106,7 @@ fn elements() -> Result<()> {
         .args(["--bundle", "--splitting", "--format=esm", "--platform=browser", "--minify", "--log-level=warning"])
         .args(["--entry-names=elements", "--chunk-names=elements-[name]-[hash]", "--loader:.css=text"])
         .args(["--alias:#package=./index.js", "--external:./index.js", "--legal-comments=external"])
+        .args(["--alias:#terminal=./terminal.js", "--external:./terminal.js"])
         .arg(format!("--target={LANGUAGE}"));
     shell::run(&mut esbuild)?;
     let types = workspace::read(&folder.join("elements.d.ts"))?;

@@ -72,6 +72,8 @@ enum Step {
     Providers,
     /// The client of `agent-sandbox-web/server` against recordings and the real server
     Server,
+    /// Terminals over WebSockets: against scripted servers, the local server, and in a page
+    Terminal,
     /// The playground of the demo site in Chromium
     Page,
     /// The custom elements in Chromium, or with `--runtime firefox` in Firefox
@@ -90,12 +92,13 @@ enum Step {
 const OF_PACKAGE: [Step; 4] = [Step::Types, Step::Package, Step::Size, Step::Bench];
 
 /// What needs the built package and a local server, which they share.
-const WITH_SERVER: [Step; 8] = [
+const WITH_SERVER: [Step; 9] = [
     Step::Packaging,
     Step::E2e,
     Step::Broker,
     Step::Providers,
     Step::Server,
+    Step::Terminal,
     Step::Page,
     Step::Elements,
     Step::Migration,
@@ -155,6 +158,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                         Step::Broker => broker::run(report, surroundings, &options.runtime, filter),
                         Step::Providers => providers::run(report, surroundings, filter),
                         Step::Server => image_server::run(report, surroundings, filter),
+                        Step::Terminal => package::terminal(report, surroundings, filter),
                         Step::Page => package::demo_page(report, surroundings, filter),
                         Step::Elements => package::elements(report, surroundings, &options.runtime, filter),
                         Step::Migration => package::migration(report, surroundings, filter),

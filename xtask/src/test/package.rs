@@ -53,6 +53,10 @@ pub(crate) fn elements(report: &mut Report, surroundings: &Surroundings, chosen:
     report.runner(name, &mut surroundings.node(script, filter));
 }
 
+pub(crate) fn terminal(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
+    report.runner("terminals", &mut surroundings.node("tests/terminal/run.mjs", filter));
+}
+
 pub(crate) fn migration(report: &mut Report, surroundings: &Surroundings, filter: Option<&str>) {
     if report.check("standard JavaScript clients", setup::clients::for_node) {
         let mut runner = surroundings.node("tests/migration/run.mjs", filter);

@@ -6,6 +6,7 @@ mod events;
 mod spawn;
 mod status;
 pub(super) mod table;
+pub(super) mod terminal;
 
 use std::sync::Arc;
 use std::time::Duration;

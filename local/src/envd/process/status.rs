@@ -23,29 +23,37 @@ pub(super) fn end_event(status: ExitStatus) -> EndEvent {
     }
 }
 
+/// Signals by number, with their words and their names.
+const SIGNALS: [(i32, &str, &str); 18] = [
+    (libc::SIGHUP, "hangup", "SIGHUP"),
+    (libc::SIGINT, "interrupt", "SIGINT"),
+    (libc::SIGQUIT, "quit", "SIGQUIT"),
+    (libc::SIGILL, "illegal instruction", "SIGILL"),
+    (libc::SIGTRAP, "trace/breakpoint trap", "SIGTRAP"),
+    (libc::SIGABRT, "aborted", "SIGABRT"),
+    (libc::SIGBUS, "bus error", "SIGBUS"),
+    (libc::SIGFPE, "floating point exception", "SIGFPE"),
+    (libc::SIGKILL, "killed", "SIGKILL"),
+    (libc::SIGUSR1, "user defined signal 1", "SIGUSR1"),
+    (libc::SIGSEGV, "segmentation fault", "SIGSEGV"),
+    (libc::SIGUSR2, "user defined signal 2", "SIGUSR2"),
+    (libc::SIGPIPE, "broken pipe", "SIGPIPE"),
+    (libc::SIGALRM, "alarm clock", "SIGALRM"),
+    (libc::SIGTERM, "terminated", "SIGTERM"),
+    (libc::SIGXCPU, "CPU time limit exceeded", "SIGXCPU"),
+    (libc::SIGXFSZ, "file size limit exceeded", "SIGXFSZ"),
+    (libc::SIGSYS, "bad system call", "SIGSYS"),
+];
+
 fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGHUP => "hangup",
-        libc::SIGINT => "interrupt",
-        libc::SIGQUIT => "quit",
-        libc::SIGILL => "illegal instruction",
-        libc::SIGTRAP => "trace/breakpoint trap",
-        libc::SIGABRT => "aborted",
-        libc::SIGBUS => "bus error",
-        libc::SIGFPE => "floating point exception",
-        libc::SIGKILL => "killed",
-        libc::SIGUSR1 => "user defined signal 1",
-        libc::SIGSEGV => "segmentation fault",
-        libc::SIGUSR2 => "user defined signal 2",
-        libc::SIGPIPE => "broken pipe",
-        libc::SIGALRM => "alarm clock",
-        libc::SIGTERM => "terminated",
-        libc::SIGXCPU => "CPU time limit exceeded",
-        libc::SIGXFSZ => "file size limit exceeded",
-        libc::SIGSYS => "bad system call",
-        _ => return format!("signal {signal}"),
-    };
-    name.into()
+    let known = SIGNALS.iter().find(|(number, ..)| *number == signal);
+    known.map_or_else(|| format!("signal {signal}"), |(_, words, _)| (*words).to_owned())
+}
+
+/// Number and name of the signal that ended a process, when a signal with a name did.
+pub(super) fn signal_of(end: &EndEvent) -> Option<(i32, &'static str)> {
+    let words = end.status.strip_prefix("signal: ")?.trim_end_matches(" (core dumped)");
+    SIGNALS.iter().find(|(_, known, _)| *known == words).map(|(number, _, name)| (*number, *name))
 }
 
 #[cfg(test)]

@@ -140,6 +140,11 @@ impl Process {
         }
     }
 
+    /// Whether it runs on a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self.input, Input::Terminal(_))
+    }
+
     fn ended(&self) -> bool {
         self.audience().end.is_some()
     }
