@@ -153,13 +153,9 @@ class Broker {
 
   /** The address of one terminal, for `agent-sandbox-web/terminal`. */
   async terminal(sandboxId) {
-    const asked = this.ask("terminal").catch(async (error) => {
-      if (!OVER.includes(error.code)) throw error;
-      await this.renew(sandboxId);
-      return this.ask("terminal");
-    });
+    const { url } = await this.act(sandboxId, "terminal");
     // The broker may not know by which name it is reached.
-    return { url: `${this.#endpoint}/terminal${new URL((await asked).url).search}` };
+    return { url: `${this.#endpoint}/terminal${new URL(url).search}` };
   }
 
   fetchPort(port, path, init = {}) {
