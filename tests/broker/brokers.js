@@ -17,7 +17,7 @@ const BROKERS = {
   "slightly-behind": { now: () => Date.now() - 20_000 },
   behind: { now: () => Date.now() - HOUR_MS },
   brief: { sessionMs: 1000, clockSkewMs: 0 },
-  proxied: { direct: false },
+  proxied: { direct: false, template: "code-interpreter-v1" },
   ports: { scopes: ["run", "port:8000"], direct: false, forwardHeaders: ["x-custom"] },
   two: { limits: { concurrent: 2, sandboxes: 3 } },
   minutes: { timeoutMs: 60_000, limits: { minutes: 2, timeoutMs: 600_000 } },

@@ -190,6 +190,22 @@ export const cases = [
     }),
   },
   {
+    name: "proxy: code runs through the broker, in contexts, and is interrupted by an abort",
+    run: visiting("proxied", async (visitor, ctx) => {
+      const sandbox = await ctx.sdk.Sandbox.attach(await visitor.open(), { fetch: asVisitor(visitor) });
+      const lines = [];
+      const { results, logs } = await sandbox.runCode("x = 6 * 7\nprint('streamed')\nx", { onStdout: ({ line }) => void lines.push(line) });
+      equal([results[0].text, logs.stdout, lines], ["42", ["streamed\n"], ["streamed\n"]]);
+      const context = await sandbox.createCodeContext({ language: "python" });
+      const apart = await sandbox.runCode("'x' in globals()", { context });
+      equal(apart.results[0].text, "False");
+      const controller = new AbortController();
+      const endless = sandbox.runCode("import time\nprint('begun', flush=True)\ntime.sleep(600)", { signal: controller.signal, onStdout: () => controller.abort(new Error("enough")) });
+      equal((await rejects(endless, Error)).message, "enough");
+      equal((await sandbox.runCode("x + 1")).results[0].text, "43");
+    }),
+  },
+  {
     name: "ports: reached with their scope only, without the visitor's credentials, and without anybody else",
     run: visiting("ports", async (visitor, ctx) => {
       const { sandboxId } = await visitor.open();

@@ -2,21 +2,7 @@
 // headers. Pure.
 
 import { invalid } from "./errors.js";
-
-/** Headers that a gateway must not be told by a descriptor: they decide where a request goes, or where it seems to come from. */
-const FORBIDDEN = [
-  "host",
-  "connection",
-  "transfer-encoding",
-  "content-length",
-  "proxy-authorization",
-  "forwarded",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-forwarded-port",
-  "x-original-url",
-  "x-rewrite-url",
-];
+import { RESERVED_HEADERS } from "../shared/headers.js";
 
 /** How often text may be percent-encoded before it is looked at no further. */
 const ROUNDS = 8;
@@ -123,7 +109,7 @@ function headersOf(given, token) {
   const headers = {};
   for (const [name, value] of Object.entries(given ?? {})) {
     const plain = name.toLowerCase();
-    if (FORBIDDEN.includes(plain.replaceAll("_", "-"))) throw invalid(`The service must not be sent the header ${plain}`);
+    if (RESERVED_HEADERS.includes(plain.replaceAll("_", "-"))) throw invalid(`The service must not be sent the header ${plain}`);
     if (typeof value !== "string" || /[\r\n\0]/.test(value) || /[^\w!#$%&'*+.^`|~-]/.test(name)) throw invalid(`The header ${JSON.stringify(plain.slice(0, 60))} of the service is not one`);
     headers[plain] = value;
   }

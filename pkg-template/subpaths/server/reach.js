@@ -3,21 +3,7 @@
 
 import { Address } from "./address.js";
 import { callback, isObject, kind, optional, stringMap, text, whole, wrong } from "./check.js";
-
-/** Headers that belong to the connection or to proxies. */
-const REFUSED = [
-  "host",
-  "connection",
-  "transfer-encoding",
-  "content-length",
-  "proxy-authorization",
-  "forwarded",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-forwarded-port",
-  "x-original-url",
-  "x-rewrite-url",
-];
+import { RESERVED_HEADERS } from "../shared/headers.js";
 
 /** What a broker answers when its session must be renewed. */
 const OVER = ["session_expired", "session_invalid", "session_missing"];
@@ -138,7 +124,7 @@ function headersOf(value, token) {
       const lower = name.toLowerCase();
       if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw wrong("Option headers of ServerClient has a name that no header can have");
       if (/[\r\n\0]/.test(text)) throw wrong(`Option headers.${name} of ServerClient must not contain line breaks`);
-      if (REFUSED.includes(lower.replaceAll("_", "-"))) throw wrong(`Option headers.${name} of ServerClient belongs to the connection and cannot be set`);
+      if (RESERVED_HEADERS.includes(lower.replaceAll("_", "-"))) throw wrong(`Option headers.${name} of ServerClient belongs to the connection and cannot be set`);
       if (lower === "authorization" && token !== undefined) throw wrong("Options token and headers.Authorization of ServerClient exclude each other");
       checked[lower] = text;
     }
