@@ -1,8 +1,8 @@
 // The back end of a page with a code runner: the only part that holds the API key. It hands each visitor access to a sandbox of
 // their own, and nothing else. Copy it and change what is said to be yours.
 //
-// It is a `fetch` handler, Request in and Response out, as Cloudflare Workers, Vercel, Deno and Bun take it; `xtask/serve.mjs` shows
-// how Node does. Visitors of this page are strangers, told apart by a cookie. Where they sign in, `examples/broker-worker.js` is
+// It is a `fetch` handler, Request in and Response out, as Cloudflare Workers, Vercel, Deno and Bun take it; `xtask/node-host.mjs`
+// shows how Node does. Visitors of this page are strangers, told apart by a cookie. Where they sign in, `examples/broker-worker.js` is
 // the shorter example.
 
 import { Sandbox } from "agent-sandbox-web";
@@ -29,8 +29,10 @@ const COOKIE = "sandbox-visitor";
  * @param {string} [options.path] Where pages find this: `<sandbox-session endpoint="/sandbox">`.
  * @param {string} [options.name] What marks the sandboxes of this page among those of your account.
  * @param {number} [options.inAll] How many sandboxes all visitors together may have at a time: what you are ready to pay for.
+ * @param {import("agent-sandbox-web/edge").SandboxBrokerOpts["upgradeWebSocket"]} [options.upgradeWebSocket] How your host makes a
+ * request a WebSocket, for `<sandbox-terminal transport="websocket">`. Workers need none.
  */
-export function createBackend({ apiKey, secret, origins, apiUrl, path = "/sandbox", name = "demo", inAll = 50 }) {
+export function createBackend({ apiKey, secret, origins, apiUrl, path = "/sandbox", name = "demo", inAll = 50, upgradeWebSocket }) {
   const account = { apiKey, apiUrl };
   /** Who makes a request, from where it comes in to where the broker asks. */
   const visitors = new WeakMap();
@@ -48,6 +50,7 @@ export function createBackend({ apiKey, secret, origins, apiUrl, path = "/sandbo
     sandbox: { metadata: { app: name } },
     timeoutMs: IDLE_MS,
     sessionMs: SESSION_MS,
+    upgradeWebSocket,
     // Each visitor has one sandbox at a time, the same one in every tab and after a reload, and at most so many, and so many minutes
     // of them, a day. They are counted in memory, by each instance for itself: give `storage` a place that all of them share.
     limits: { concurrent: 1, sandboxes: 50, minutes: 120, timeoutMs: IDLE_MS },

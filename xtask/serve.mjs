@@ -6,7 +6,8 @@ import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
+
+import { pass, passUpgrade, upgradeWebSocket } from "./node-host.mjs";
 
 const TYPES = {
   ".css": "text/css; charset=utf-8",
@@ -34,12 +35,12 @@ async function serve({ port, folders, documents, backend }) {
   const createBackend = backend && (await import(backend.module)).createBackend;
   let handle;
   const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
+  const isForBackend = (path) => backend && `${path}/`.startsWith(`${backend.path}/`);
   const server = createServer((request, response) => {
     const refuse = (status) => response.writeHead(status).end();
-    // Another site could point a name of its own at this machine and read what is served here, keys included.
-    if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "")) return refuse(403);
+    if (!isAtHome(request)) return refuse(403);
     const [path] = request.url.split("?");
-    if (backend && `${path}/`.startsWith(`${backend.path}/`)) return pass(request, response, handle).catch(() => response.destroy());
+    if (isForBackend(path)) return pass(request, response, handle).catch(() => response.destroy());
     if (request.method !== "GET" && request.method !== "HEAD") return refuse(405);
     if (Object.hasOwn(documents, path)) {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
@@ -54,26 +55,23 @@ async function serve({ port, folders, documents, backend }) {
       .once("error", () => response.destroy())
       .pipe(response);
   });
+  server.on("upgrade", (request, stream, head) => {
+    if (!isAtHome(request) || !isForBackend(request.url.split("?")[0])) return stream.destroy();
+    passUpgrade(request, stream, head, handle).catch(() => stream.destroy());
+  });
   server.once("error", () => server.listen(0, "127.0.0.1"));
   server.once("listening", () => {
     const origins = ["127.0.0.1", "localhost"].map((host) => `http://${host}:${server.address().port}`);
     // Nothing that it signs has to outlive this server.
-    handle = createBackend?.({ ...backend.options, origins, path: backend.path, secret: randomBytes(32).toString("base64") });
+    handle = createBackend?.({ ...backend.options, origins, path: backend.path, secret: randomBytes(32).toString("base64"), upgradeWebSocket });
     console.log(origins[0]);
   });
   server.listen(port, "127.0.0.1");
 }
 
-/** Hands a request of Node to a `fetch` handler, and its answer back. Ends the request when the visitor has gone away. */
-async function pass(incoming, outgoing, handle) {
-  const leaving = new AbortController();
-  outgoing.once("close", () => leaving.abort());
-  const { method, headers } = incoming;
-  const body = method === "GET" || method === "HEAD" ? {} : { body: Readable.toWeb(incoming), duplex: "half" };
-  const response = await handle(new Request(`http://${headers.host}${incoming.url}`, { method, headers, signal: leaving.signal, ...body }));
-  outgoing.writeHead(response.status, [...response.headers].flat());
-  if (!response.body) return outgoing.end();
-  Readable.fromWeb(response.body).once("error", () => outgoing.destroy()).pipe(outgoing);
+/** Another site could point a name of its own at this machine and read what is served here, keys included. */
+function isAtHome({ headers }) {
+  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? "");
 }
 
 /** The file behind a path, which must lie inside of the folder that is served. */
