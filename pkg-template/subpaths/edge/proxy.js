@@ -90,7 +90,9 @@ export async function forward({ options, sessions, sandboxes }, visitor, request
   }
   // Refused by the sandbox, or by what leads to it: what is known of it is out of date.
   if (answer.status === 401 || answer.status === 403 || answer.status === 502) sandboxes.forget(sandboxId);
-  return new Response(answer.body, { status: answer.status, headers: answerHeaders(answer, target, kind === "port" ? aimed.port : undefined, options.path) });
+  const headersOut = answerHeaders(answer, target, kind === "port" ? aimed.port : undefined, options.path);
+  if (kind === "sandbox" && aimed.path !== "/files") keepStreaming(headersOut);
+  return new Response(answer.body, { status: answer.status, headers: headersOut });
 }
 
 /** The largest body that is passed on to a port in one piece, in bytes. */
@@ -139,6 +141,12 @@ function userOf(request) {
   } catch {
     return undefined;
   }
+}
+
+/** Hosts compress JSON by themselves, and hold it back until there is enough of it: what is printed now would be seen at the end. */
+function keepStreaming(headers) {
+  headers.set("content-encoding", "identity");
+  headers.set("cache-control", "no-transform");
 }
 
 /** What a page gets to see. Content of a sandbox is never a document of the broker's own origin. */
