@@ -76,6 +76,9 @@ impl Report {
             let mut command = again(failing);
             let status = shell::watch(&mut command, |line| second.add(line))?;
             judge(&shell::line(&command), status, second.counts)?;
+            if second.counts.passed < counts.failed {
+                bail!("{} ran fewer tests than had failed", shell::line(&command));
+            }
             told.counts = Counts { passed: counts.passed + counts.failed, failed: 0 };
             told.flaky = std::mem::take(&mut told.failing);
             Ok(())
@@ -279,6 +282,8 @@ mod tests {
         assert_eq!(run(first, well), (names.clone(), 4, 0, names.clone(), true));
         assert_eq!(run(first, first), (names.clone(), 3, 1, vec![], false));
         assert_eq!(run(first, "true"), (names, 3, 1, vec![], false), "it has to run");
+        let two = "echo test a ... FAILED; echo test b ... FAILED; echo 'test result: FAILED. 3 passed; 2 failed; 0 ignored'; exit 101";
+        assert_eq!(run(two, well), (vec!["a".into(), "b".into()], 3, 2, vec![], false), "each of them has to run");
         // What ended without saying which test failed is not tried again.
         assert_eq!(run("exit 101", well), (vec![], 0, 1, vec![], false));
 
