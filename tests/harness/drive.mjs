@@ -48,7 +48,7 @@ function inFreshPage(one, ctx, faults) {
       const shown = pages.map((page) => page.locator("body").ariaSnapshot({ timeout: LOOK }).catch((error) => `cannot be looked at: ${error.message}`));
       return Promise.all(shown);
     },
-    close: () => context?.close(),
+    close: async () => context?.close().catch((error) => faults.push(`its page could not be closed: ${describe(error)}`)),
   };
 }
 
