@@ -146,7 +146,7 @@ function userOf(request) {
 /** Hosts compress JSON by themselves, and hold it back until there is enough of it: what is printed now would be seen at the end. */
 function keepStreaming(headers) {
   headers.set("content-encoding", "identity");
-  headers.set("cache-control", "no-transform");
+  headers.append("cache-control", "no-transform");
 }
 
 /** What a page gets to see. Content of a sandbox is never a document of the broker's own origin. */
