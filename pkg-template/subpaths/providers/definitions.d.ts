@@ -295,3 +295,22 @@ export declare function listProviders(): {
 export declare function qualify(provider: string | Provider, sandboxId: string): string;
 /** Cut at the first colon. Throws a `ProviderConfigError` for what is no reference. */
 export declare function parseReference(reference: string): { provider?: string; sandboxId: string };
+
+/** What a provider is set up with, for its sandboxes and for its management operations. */
+export interface ProviderSettings {
+    /** The fields of the provider. One that it does not have is an error. */
+    providerOptions?: Record<string, unknown> | undefined;
+    /** Default: `ABX_SANDBOX_API_KEY` of the environment, for providers that inherit it. Never put one into a public page. */
+    sandboxApiKey?: string | undefined;
+    sandboxBaseUrl?: string | undefined;
+    /** What the names of ports end in. Default: as `sandboxBaseUrl` says. */
+    sandboxDomain?: string | undefined;
+    /** Of the built-in provider. Default `cn-hangzhou`. */
+    region?: string | undefined;
+    /** Of the built-in provider; only its engine uses it. */
+    accessKeyId?: string | undefined;
+    /** Of the built-in provider; only its engine uses it. */
+    accessKeySecret?: string | undefined;
+    /** The environment, such as the bindings of a Worker. Default: that of the runtime, where it has one. */
+    env?: Record<string, string> | undefined;
+}

@@ -16,16 +16,7 @@ export interface EngineCallOpts extends CallOpts {
     timeout?: number | undefined;
 }
 
-export interface EngineConfigOpts extends EngineCallOpts {
-    providerOptions?: Record<string, unknown> | undefined;
-    sandboxApiKey?: string | undefined;
-    sandboxBaseUrl?: string | undefined;
-    sandboxDomain?: string | undefined;
-    region?: string | undefined;
-    accessKeyId?: string | undefined;
-    accessKeySecret?: string | undefined;
-    env?: Record<string, string> | undefined;
-}
+export interface EngineConfigOpts extends EngineCallOpts, ProviderSettings {}
 
 export interface RunManagementOpts extends EngineConfigOpts {
     /** Plain data. Default: `{}`. */

@@ -1,24 +1,9 @@
 // Sandboxes of any provider: commands, files, network, code and terminals.
 
 /** Which provider is asked, and with what. */
-export interface ProviderConnectionOpts extends CallOpts {
+export interface ProviderConnectionOpts extends CallOpts, ProviderSettings {
     /** Default: that of a qualified id, then `ABX_PROVIDER` of the environment, then the built-in one. Objects are used as they are. */
     provider?: ProviderLike | undefined;
-    /** The fields of the provider. One that it does not have is an error. */
-    providerOptions?: Record<string, unknown> | undefined;
-    /** Default: `ABX_SANDBOX_API_KEY` of the environment, for providers that inherit it. Never put one into a public page. */
-    sandboxApiKey?: string | undefined;
-    sandboxBaseUrl?: string | undefined;
-    /** What the names of ports end in. Default: as `sandboxBaseUrl` says. */
-    sandboxDomain?: string | undefined;
-    /** Of the built-in provider. Default `cn-hangzhou`. */
-    region?: string | undefined;
-    /** Of the built-in provider; only its engine uses it. */
-    accessKeyId?: string | undefined;
-    /** Of the built-in provider; only its engine uses it. */
-    accessKeySecret?: string | undefined;
-    /** The environment, such as the bindings of a Worker. Default: that of the runtime, where it has one. */
-    env?: Record<string, string> | undefined;
     /** Used in place of the global `fetch`. */
     fetch?: typeof globalThis.fetch | undefined;
     /** Seconds that one request to the control plane or an engine may take. Default 60. */
